@@ -1,0 +1,44 @@
+"""What time it is: the only place that asks. HOLDFAST_NOW sets it, for simulations and tests."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+
+class Clock:
+    """The time in UTC; fixed when made with one."""
+
+    def __init__(self, fixed: datetime | None = None) -> None:
+        self._fixed = fixed
+
+    @classmethod
+    def from_environment(cls) -> Clock:
+        return cls(parse(os.environ.get("HOLDFAST_NOW", "")))
+
+    def now(self) -> datetime:
+        return self._fixed or datetime.now(UTC)
+
+
+def parse(text: str) -> datetime | None:
+    """An ISO 8601 time with any offset, as UTC; a time without one is taken as UTC."""
+    try:
+        value = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:  # year 1 or 9999 moved over the edge by its offset
+        return None
+
+
+def from_mtime(mtime: float) -> datetime:
+    """The time of a file stamp, held inside what datetime can express."""
+    return datetime.fromtimestamp(min(max(mtime, 0.0), 253_402_300_799.0), UTC)
+
+
+def iso(moment: datetime) -> str:
+    """UTC with microseconds and Z, as the state documents write it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

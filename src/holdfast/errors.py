@@ -1,0 +1,65 @@
+"""Every error that Holdfast raises on purpose, each with its data as fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class HoldfastError(Exception):
+    """A cause, and where it helps, a next step. The command line prints both; hooks log them."""
+
+    def __init__(self, cause: str, *, hint: str = "") -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.hint = hint
+
+
+class BadHookInput(HoldfastError):
+    """Stdin held no hook event that can be read."""
+
+
+class SettingsInvalid(HoldfastError):
+    """A settings file is wrong; the defaults apply."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}", hint="Correct the file; until then defaults apply.")
+        self.path = path
+        self.reason = reason
+
+
+class StateUnreadable(HoldfastError):
+    """A state file cannot be read as its format."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}", hint=f"See what is wrong: holdfast inspect {path}")
+        self.path = path
+        self.reason = reason
+
+
+class StateLocked(HoldfastError):
+    """Somebody else held the lock for the whole time that we were willing to wait."""
+
+    def __init__(self, path: Path, waited: float) -> None:
+        super().__init__(
+            f"{path} was held by another process for {waited:g} s",
+            hint="Nothing was changed. Try again; if it stays so, look for a process that hangs.",
+        )
+        self.path = path
+        self.waited = waited
+
+
+class StateUnwritable(HoldfastError):
+    """The state could not be written; what was there before is untouched."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} could not be written: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class NoSuchWorkflow(HoldfastError):
+    """A name that no workflow here has, or no workflow at all."""
+
+
+class IllegalMove(HoldfastError):
+    """A command that the workflow's present state does not allow."""

@@ -1,0 +1,1 @@
+"""The canonical format: untracked/workflow-state/<slug>/state-<slug>-<start>.json."""

@@ -1,0 +1,62 @@
+"""What one markdown source says about a workflow. None means "not mentioned", never "empty"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Status: TypeAlias = Literal["not_started", "in_progress", "completed", "blocked"]
+WorkflowType: TypeAlias = Literal["planning", "qa-loop", "implementation", "custom"]
+Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
+
+
+@dataclass(frozen=True)
+class PhaseMark:
+    """Where a source says that the work is. Any part may be silent."""
+
+    current: int | None = None
+    total: int | None = None
+    name: str | None = None
+    derived: bool = False  # from checkboxes, not from a line that states it
+
+
+@dataclass(frozen=True)
+class PlanPhase:
+    """One phase that a plan describes."""
+
+    number: int
+    name: str
+    done: bool
+    next_action: str | None = None  # its first open checkbox
+    gate: str | None = None
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One active workflow as one source declares it."""
+
+    source: Literal["local", "plan"]
+    path: str  # of the source, relative to the project root, with forward slashes
+    mtime: float
+    workflow: str | None = None
+    workflow_type: WorkflowType | None = None
+    type_guessed: bool = False  # read off the wording, because no line states it
+    phase: PhaseMark | None = None
+    status: Status | None = None
+    required_reading: tuple[str, ...] | None = None  # each with its @
+    key_reminders: tuple[str, ...] | None = None
+    context: dict[str, Json] | None = None
+    next_action: str | None = None
+    gate: str | None = None
+    phases: tuple[PlanPhase, ...] = ()
+    open_items: tuple[str, ...] = ()  # texts of the checkboxes that are still open
+    plan: str | None = None  # for CLAUDE.local.md: the plan that it points at
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One source that was looked at: what it declares, or why it declares nothing."""
+
+    path: str
+    declaration: Declaration | None
+    reason: str
