@@ -1,0 +1,1 @@
+"""The door: stdin to event to handler to reply to stdout."""

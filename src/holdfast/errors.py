@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from os import PathLike
+from typing import TypeAlias
+
+AnyPath: TypeAlias = "str | PathLike[str]"
 
 
 class HoldfastError(Exception):
@@ -21,7 +24,7 @@ class BadHookInput(HoldfastError):
 class SettingsInvalid(HoldfastError):
     """A settings file is wrong; the defaults apply."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: AnyPath, reason: str) -> None:
         super().__init__(f"{path}: {reason}", hint="Correct the file; until then defaults apply.")
         self.path = path
         self.reason = reason
@@ -30,7 +33,7 @@ class SettingsInvalid(HoldfastError):
 class StateUnreadable(HoldfastError):
     """A state file cannot be read as its format."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: AnyPath, reason: str) -> None:
         super().__init__(f"{path}: {reason}", hint=f"See what is wrong: holdfast inspect {path}")
         self.path = path
         self.reason = reason
@@ -39,7 +42,7 @@ class StateUnreadable(HoldfastError):
 class StateLocked(HoldfastError):
     """Somebody else held the lock for the whole time that we were willing to wait."""
 
-    def __init__(self, path: Path, waited: float) -> None:
+    def __init__(self, path: AnyPath, waited: float) -> None:
         super().__init__(
             f"{path} was held by another process for {waited:g} s",
             hint="Nothing was changed. Try again; if it stays so, look for a process that hangs.",
@@ -51,7 +54,7 @@ class StateLocked(HoldfastError):
 class StateUnwritable(HoldfastError):
     """The state could not be written; what was there before is untouched."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: AnyPath, reason: str) -> None:
         super().__init__(f"{path} could not be written: {reason}")
         self.path = path
         self.reason = reason

@@ -13,7 +13,9 @@ _UNSAFE = re.compile(
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?)")
 # A closing tag could end the element that the client wraps hook text in. An opening tag could start
 # one of the client's own.
-_TAG = re.compile(r"</[A-Za-z][\w:.-]{0,64}\s{0,8}>|<(?=/?(?:system|user|assistant)-)", re.IGNORECASE)
+_TAG = re.compile(
+    r"</[A-Za-z][\w:.-]{0,64}\s{0,8}>|<(?=/?(?:system|user|assistant)-)", re.IGNORECASE
+)
 _SPACE = re.compile(r"\s+")
 
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 Status: TypeAlias = Literal["not_started", "in_progress", "completed", "blocked"]
 WorkflowType: TypeAlias = Literal["planning", "qa-loop", "implementation", "custom"]
-Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 
 @dataclass(frozen=True)
@@ -60,3 +60,6 @@ class Looked:
     path: str
     declaration: Declaration | None
     reason: str
+    closed: Declaration | None = (
+        None  # what it would declare, had it not ended: completed, cancelled
+    )

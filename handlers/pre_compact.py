@@ -1,0 +1,36 @@
+"""PreCompact: save every workflow, and tell the summariser what to keep.
+
+It may fire without a compaction following, and several times for one, so it counts nothing.
+"""
+
+from __future__ import annotations
+
+from holdfast import guidance, sync
+from holdfast.clock import Clock
+from holdfast.hooklog import Entry
+from holdfast.project import Surroundings
+from holdfast.store import HOOK_WAIT
+from holdfast.wire.events import PreCompact
+from holdfast.wire.replies import Nothing, NotSaved, Reply, SummariserNote
+
+
+def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
+    envelope = event.envelope
+    cwd = envelope.cwd or surroundings.cwd
+    synced = sync.run(cwd, envelope.session, surroundings, clock, wait=HOOK_WAIT)
+    entry.root = synced.root
+    entry.why += synced.notes
+    if synced.failure:
+        entry.decided = f"not saved: {synced.failure.cause}"
+        return NotSaved(f"Holdfast could not save the workflow: {synced.failure.cause}")
+    if not synced.place.settings.enabled:
+        entry.decided = "nothing: switched off in the project's settings"
+        return Nothing()
+    choice = synced.choice()
+    entry.decided = f"saved {len(synced.saved)}" if synced.saved else "nothing changed"
+    entry.why += [f"saved {name!r}" for name in synced.saved]
+    if choice.chosen is None:
+        entry.why += [choice.why, *(f"{path}: {what}" for path, what in synced.looked)]
+        return Nothing()
+    entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
+    return SummariserNote(guidance.for_summariser(choice.chosen.briefing))

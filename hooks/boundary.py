@@ -1,0 +1,50 @@
+"""Where every failure of a hook ends: the only `except Exception`.
+
+A hook must never block its client. So whatever goes wrong becomes one line in the log, one line
+for the person where the event has a channel for it, and an exit code that lets the client go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast import hooklog
+from holdfast.errors import BadHookInput, HoldfastError
+from holdfast.wire import replies
+
+
+def guard(entry: hooklog.Entry, run: Callable[[], replies.Outcome]) -> replies.Outcome:
+    """The outcome of *run*, or what is left to say when it failed."""
+    try:
+        return run()
+    except BadHookInput as error:
+        entry.decided = f"nothing: {error.cause}"
+        return replies.Outcome()
+    except HoldfastError as error:
+        entry.decided = f"failed: {error.cause}"
+        return _failure(entry, error.cause)
+    except Exception as error:  # noqa: BLE001  # the promise above
+        entry.decided = f"failed: {type(error).__name__}: {error}"
+        entry.why = _trail(error)
+        return _failure(entry, f"{type(error).__name__} (holdfast log tells more)")
+
+
+def _failure(entry: hooklog.Entry, cause: str) -> replies.Outcome:
+    if entry.event == "PreCompact":
+        return replies.NotSaved(f"Holdfast could not save the workflow: {cause}").outcome()
+    if entry.event == "SessionStart":
+        return replies.Restored(
+            message=f"Holdfast could not restore the workflow: {cause}"
+        ).outcome()
+    return replies.Outcome()
+
+
+def _trail(error: BaseException) -> list[str]:
+    """Where it went wrong, innermost first: file names and lines, no values."""
+    steps = []
+    traceback = error.__traceback__
+    while traceback:
+        code = traceback.tb_frame.f_code
+        steps.append(f"{code.co_filename}:{traceback.tb_lineno} in {code.co_name}")
+        traceback = traceback.tb_next
+    return steps[::-1]

@@ -1,0 +1,45 @@
+"""The entry of every hook. Only the standard library and light modules are loaded here."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from holdfast.hooks import boundary, dispatch
+
+from holdfast import hooklog
+from holdfast.clock import Clock
+from holdfast.project import Surroundings, root_for_new
+from holdfast.wire import events, replies
+
+
+def main() -> int:
+    """Answer the one event on stdin. `holdfast hook` ends here."""
+    surroundings = Surroundings.from_environment()
+    raw = dispatch.read_stdin()
+    if surroundings.disabled:
+        return 0
+    return dispatch.write(run(raw, surroundings, Clock.from_environment()))
+
+
+def run(raw: bytes, surroundings: Surroundings, clock: Clock) -> replies.Outcome:
+    """The whole way from bytes to bytes, without the process around it."""
+    started = time.perf_counter()
+    entry = hooklog.Entry()
+    entry.root = root_for_new(surroundings.cwd, surroundings.client_project)
+
+    def answer() -> replies.Outcome:
+        event = events.parse(raw)
+        entry.event = event.envelope.name
+        entry.session = event.envelope.session or ""
+        entry.source = getattr(event, "source", None) or getattr(event, "trigger", None) or ""
+        return dispatch.answer(event, surroundings, clock, entry)
+
+    outcome = boundary.guard(entry, answer)
+    spent = (time.perf_counter() - started) * 1000
+    hooklog.append(surroundings.state_dir, entry.root, entry.line(clock.now(), spent))
+    return outcome
+
+
+if __name__ == "__main__":
+    sys.exit(main())

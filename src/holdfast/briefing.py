@@ -1,0 +1,32 @@
+"""The one format-neutral answer to "where were we, and what comes next?"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """Facts about one workflow, as its format knows them. Texts are as they stand in the file."""
+
+    name: str
+    kind: str  # "qa-loop", "implementation", …
+    phase: int
+    phases: int
+    phase_name: str
+    status: str
+    next_action: str | None = None
+    gate: str | None = None
+    reading: tuple[str, ...] = ()  # each with its @
+    reminders: tuple[str, ...] = ()
+    context: tuple[tuple[str, str], ...] = ()
+    state_path: str | None = None  # relative to the root; None while nothing is saved
+
+    @property
+    def where(self) -> str:
+        return f"phase {self.phase}/{self.phases}"
+
+    @property
+    def phase_title(self) -> str:
+        """The phase's name, unless that is only its number again."""
+        return "" if self.phase_name == f"Phase {self.phase}" else self.phase_name

@@ -1,0 +1,305 @@
+"""Commands that begin, advance, note and end a canonical workflow."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import click
+
+from holdfast import ledger, restore
+from holdfast.cli.app import App, find, pass_app, say, workflow_option
+from holdfast.clock import iso
+from holdfast.errors import IllegalMove
+from holdfast.formats.canonical import lifecycle, view
+from holdfast.formats.canonical.declaration import Status, WorkflowType
+from holdfast.formats.canonical.fields import scalar
+from holdfast.formats.canonical.lifecycle import Beginning
+from holdfast.formats.canonical.merge import normal_reading
+from holdfast.formats.canonical.state import State
+from holdfast.formats.canonical.view import Known
+from holdfast.guidance import for_person
+from holdfast.store import COMMAND_WAIT
+from holdfast.sync import Synced
+
+
+def _pairs(values: tuple[str, ...]) -> dict[str, Any]:
+    pairs = {}
+    for value in values:
+        key, sign, text = value.partition("=")
+        if not sign or not key.strip():
+            raise click.BadParameter(f"{value!r} is not of the form key=value")
+        pairs[key.strip()] = scalar(text.strip())
+    return pairs
+
+
+def _told(synced: Synced, known: Known, verb: str) -> None:
+    workflow = view.workflow_of(known, synced.place)
+    synced.take(workflow)
+    say(for_person(workflow.briefing, verb))
+
+
+def _change(app: App, name: str | None, verb: str, mutate: Any) -> None:
+    synced = app.look(wait=COMMAND_WAIT)
+    if synced.failure:
+        raise synced.failure
+    workflow = app.canonical(synced, name)
+    _told(synced, lifecycle.change(synced.place, workflow.key, mutate), verb)
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "-t",
+    "--type",
+    "kind",
+    type=click.Choice(get_args(WorkflowType)),
+    default="custom",
+    show_default=True,
+)
+@click.option("-p", "--phases", default="", help='Their names in order: "Design,Build,Test".')
+@click.option("-r", "--read", "reading", multiple=True, metavar="@PATH", help="Required reading.")
+@click.option("-m", "--remind", "reminders", multiple=True, metavar="TEXT", help="A key reminder.")
+@click.option("-c", "--context", "context", multiple=True, metavar="K=V", help="A context value.")
+@pass_app
+def start(
+    app: App,
+    name: str,
+    kind: str,
+    phases: str,
+    reading: tuple[str, ...],
+    reminders: tuple[str, ...],
+    context: tuple[str, ...],
+) -> None:
+    """Begin the workflow NAME in its first phase.
+
+    A file named with --read that is one of the project's plans makes the two one workflow.
+    """
+    if not name.strip():
+        raise click.BadParameter("a workflow needs a name")
+    synced = app.look()
+    names = [each.strip() for each in phases.split(",") if each.strip()]
+    beginning = Beginning(name.strip(), kind, names, reading, reminders, _pairs(context))
+    _told(synced, lifecycle.start(synced.place, beginning), "started")
+
+
+@click.group()
+def phase() -> None:
+    """Move the workflow to another phase."""
+
+
+_STATUS = click.option("-s", "--status", type=click.Choice(get_args(Status)))
+_TOTAL = click.option("--total", type=click.IntRange(1), help="How many phases there are now.")
+
+
+@phase.command("next")
+@click.option("-n", "--name", "phase_name", help="Its name, where no plan tells it.")
+@_TOTAL
+@workflow_option
+@pass_app
+def phase_next(app: App, phase_name: str | None, total: int | None, name: str | None) -> None:
+    """The present phase is done; go to the next one."""
+    _change(
+        app,
+        name,
+        "advanced",
+        lambda state: lifecycle.to_phase(state, None, phase_name, None, total),
+    )
+
+
+@phase.command("set")
+@click.argument("number", type=click.IntRange(1))
+@click.option("-n", "--name", "phase_name", help="Its name, where no plan tells it.")
+@_STATUS
+@_TOTAL
+@workflow_option
+@pass_app
+def phase_set(
+    app: App,
+    number: int,
+    phase_name: str | None,
+    status: str | None,
+    total: int | None,
+    name: str | None,
+) -> None:
+    """Go to phase NUMBER, or change the status of the present one."""
+    _change(
+        app,
+        name,
+        "moved",
+        lambda state: lifecycle.to_phase(state, number, phase_name, status, total),
+    )
+
+
+@click.command()
+@click.argument("reason", required=False, default="")
+@click.option("--clear", is_flag=True, help="It is not blocked any more.")
+@workflow_option
+@pass_app
+def block(app: App, reason: str, clear: bool, name: str | None) -> None:
+    """Mark the phase as blocked, with the REASON in the context."""
+    if clear:
+        _change(app, name, "unblocked", lifecycle.unblocked)
+    else:
+        _change(app, name, "blocked", lambda state: lifecycle.blocked(state, reason))
+
+
+@click.command()
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
+@click.option("--drop", is_flag=True, help="Take these reminders out.")
+@workflow_option
+@pass_app
+def remind(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> None:
+    """Add key reminders."""
+    _items(app, name, "key_reminders", texts, drop)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="@PATH...")
+@click.option("--drop", is_flag=True, help="Take these files out.")
+@workflow_option
+@pass_app
+def read(app: App, paths: tuple[str, ...], drop: bool, name: str | None) -> None:
+    """Add required reading."""
+    _items(app, name, "required_reading", tuple(normal_reading(path) for path in paths), drop)
+
+
+def _items(app: App, name: str | None, field: str, items: tuple[str, ...], drop: bool) -> None:
+    add, gone = ((), items) if drop else (items, ())
+    _change(app, name, "noted", lambda state: lifecycle.with_items(state, field, add, gone))
+
+
+@click.command()
+@click.argument("values", nargs=-1, metavar="K=V...")
+@click.option("--drop", multiple=True, metavar="KEY", help="Take this key out.")
+@workflow_option
+@pass_app
+def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str | None) -> None:
+    """Set context values. Whole numbers, true and false are kept as such."""
+    pairs = _pairs(values)
+    if not pairs and not drop:
+        raise click.UsageError("Nothing to do: give K=V or --drop KEY.")
+
+    def mutate(state: State) -> State:
+        missing = [key for key in drop if key not in state.context]
+        if missing:
+            raise IllegalMove(f"there is no context value {missing[0]!r}")
+        return lifecycle.with_context(state, pairs, drop)
+
+    _change(app, name, "noted", mutate)
+
+
+@click.command()
+@click.argument("name", required=False)
+@pass_app
+def complete(app: App, name: str | None) -> None:
+    """End the workflow: its file is archived and deleted, and it stays ended."""
+    synced = app.look()
+    workflow = app.canonical(synced, name)
+    tombstone = lifecycle.complete(synced.place, workflow.key)
+    say(f"Workflow completed: {workflow.name}. Its last state is in {tombstone.archive}")
+    if workflow.declared:
+        say("The markdown that declares it stays as it is; it counts again when it is changed.")
+
+
+@click.command()
+@click.argument("name", required=False)
+@pass_app
+def ignore(app: App, name: str | None) -> None:
+    """Leave a workflow alone: neither save nor restore it until `holdfast resume`."""
+    synced = app.look()
+    workflow = app.meant(synced, name)
+    lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=True)
+    say(f"Workflow ignored: {workflow.name}. Take it up again: holdfast resume {workflow.name!r}")
+
+
+@click.command()
+@click.argument("name")
+@pass_app
+def switch(app: App, name: str) -> None:
+    """Make NAME the workflow of this session."""
+    if not app.surroundings.session:
+        raise IllegalMove(
+            "no session is known here, so there is nothing to switch",
+            hint="Claude Code sets CLAUDE_CODE_SESSION_ID in its shell; run this from there.",
+        )
+    synced = app.look(wait=COMMAND_WAIT)
+    workflow = find(synced.workflows, name)
+    if workflow.standing not in {"active", "stale"}:
+        raise IllegalMove(
+            f"{workflow.name!r} is {workflow.standing}: {workflow.remark}",
+            hint=f"holdfast resume {workflow.name!r} takes it up again.",
+        )
+    synced.take(workflow)
+    say(for_person(workflow.briefing, "of this session"))
+
+
+@click.command()
+@click.argument("name", required=False)
+@pass_app
+def resume(app: App, name: str | None) -> None:
+    """Take a workflow up in this session and print where it stands.
+
+    Also brings back one that was ignored or has ended.
+    """
+    synced = app.look(wait=COMMAND_WAIT)
+    ended = _ended(synced, name) if name else None
+    if ended:
+        lifecycle.revive(synced.place, ended)
+    elif name:
+        workflow = find(synced.workflows, name)
+        if workflow.standing == "ignored":
+            lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=False)
+    synced = app.look(wait=COMMAND_WAIT)
+    workflow = app.meant(synced, name)
+    synced.take(workflow)
+    say(restore.text(synced, workflow, synced.choice(), "now"))
+
+
+def _ended(synced: Synced, name: str) -> str | None:
+    """The key of the tombstone that *name* means."""
+    entries = ledger.load(synced.place.store).finished
+    wanted = name.casefold()
+    return next(
+        (key for key, each in entries.items() if each.name.casefold().startswith(wanted)), None
+    )
+
+
+@click.command()
+@click.argument("name", required=False)
+@pass_app
+def undo(app: App, name: str | None) -> None:
+    """Go back to the state before the last change, or take back the last `complete`."""
+    synced = app.look(wait=COMMAND_WAIT)
+    ended = _last_ended(synced, name)
+    if ended:
+        _told(synced, lifecycle.revive(synced.place, ended), "brought back")
+        return
+    workflow = app.canonical(synced, name)
+    _told(synced, lifecycle.undo(synced.place, workflow.key), "set back")
+
+
+def _last_ended(synced: Synced, name: str | None) -> str | None:
+    """The tombstone to take back: the one called *name*, else one newer than any other change."""
+    entries = ledger.load(synced.place.store).finished
+    if name:
+        return _ended(synced, name)
+    latest = max(entries, key=lambda key: entries[key].at, default=None)
+    chosen = synced.choice().chosen
+    if latest and chosen and entries[latest].at < iso(chosen.changed_at):
+        return None
+    return latest
+
+
+COMMANDS = (
+    start,
+    phase,
+    block,
+    remind,
+    read,
+    context,
+    complete,
+    undo,
+    switch,
+    resume,
+    ignore,
+)

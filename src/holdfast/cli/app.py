@@ -1,0 +1,116 @@
+"""What every command needs: the project as it is now, and which workflow is meant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from holdfast import sync
+from holdfast.clock import Clock
+from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
+from holdfast.formats.base import Workflow
+from holdfast.plaintext import clean
+from holdfast.project import Surroundings
+from holdfast.sync import Synced
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class Failed(click.ClickException):
+    """A cause and a next step on stderr, exit code 1."""
+
+    exit_code = 1
+
+    def __init__(self, error: HoldfastError) -> None:
+        super().__init__(error.cause)
+        self.hint = error.hint
+
+    def show(self, file: Any = None) -> None:  # noqa: ARG002  # click's signature
+        click.echo(f"holdfast: {clean(self.message)}", err=True)
+        if self.hint:
+            click.echo(f"  {clean(self.hint)}", err=True)
+
+
+class App:
+    """Made once a command."""
+
+    def __init__(self, surroundings: Surroundings, clock: Clock) -> None:
+        self.surroundings = surroundings
+        self.clock = clock
+
+    def look(self, wait: float | None = None) -> Synced:
+        """The project as it is now; only with *wait* is anything saved."""
+        if self.surroundings.disabled and wait is not None:
+            raise IllegalMove("Holdfast is switched off", hint="HOLDFAST_DISABLE is set.")
+        here = self.surroundings
+        return sync.run(here.cwd, here.session, here, self.clock, wait=wait)
+
+    def meant(self, synced: Synced, name: str | None) -> Workflow:
+        """The workflow called *name*, else the one that this session gets."""
+        if name:
+            return find(synced.workflows, name)
+        choice = synced.choice()
+        if choice.chosen is None:
+            left = _left_over(synced)
+            if left:
+                return left
+            raise NoSuchWorkflow(
+                f"{choice.why} in {synced.root}",
+                hint="Begin one with `holdfast start NAME`; `holdfast why` tells what was looked at.",
+            )
+        return choice.chosen
+
+    def canonical(self, synced: Synced, name: str | None) -> Workflow:
+        """The same, for commands that only the canonical format has."""
+        workflow = self.meant(synced, name)
+        if workflow.format != "canonical":
+            raise IllegalMove(
+                f"{workflow.name!r} is a {workflow.format} workflow",
+                hint=f"It has its own commands: holdfast {workflow.format} --help",
+            )
+        return workflow
+
+
+def _left_over(synced: Synced) -> Workflow | None:
+    """With nothing active: the session's own workflow, or the only one, whose file is still there."""
+    kept = [
+        each for each in synced.workflows if each.briefing.state_path and each.standing != "ignored"
+    ]
+    own = [each for each in kept if synced.claim and each.key == synced.claim.workflow]
+    return own[0] if own else (kept[0] if len(kept) == 1 else None)
+
+
+def find(workflows: Sequence[Workflow], name: str) -> Workflow:
+    """The one workflow that *name* means: its whole name, or the beginning of just one."""
+    wanted = name.casefold()
+    whole = [each for each in workflows if each.name.casefold() == wanted]
+    begun = [each for each in workflows if each.name.casefold().startswith(wanted)]
+    found = whole or begun
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(repr(each.name) for each in found or workflows)
+    if found:
+        raise NoSuchWorkflow(f"{name!r} could be any of {names}")
+    raise NoSuchWorkflow(f"no workflow is called {name!r}", hint=f"There are: {names or 'none'}.")
+
+
+pass_app = click.make_pass_decorator(App)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+workflow_option = click.option(
+    "-w", "--workflow", "name", metavar="NAME", help="Which workflow; else this session's."
+)
+
+
+def say(text: str = "") -> None:
+    """Print for people: without what could steer the terminal."""
+    click.echo(clean(text))
+
+
+def dump(value: object) -> None:
+    """Print JSON as UTF-8."""
+    click.echo(
+        json.dumps(value, ensure_ascii=False, indent=2, default=str).encode("utf-8", "replace")
+    )

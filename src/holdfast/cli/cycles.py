@@ -1,0 +1,159 @@
+"""Commands that play compaction cycles: in the project, or in a throw-away one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.simulate import Cycle, InProcess, InSubprocess, Session, cycle
+
+
+@click.command()
+@click.option("-n", "--cycles", type=click.IntRange(1, 1000), default=1, show_default=True)
+@click.option("--session", default="simulated", show_default=True, help="The session's id.")
+@click.option("--trigger", type=click.Choice(["manual", "auto"]), default="manual")
+@click.option("--no-pre-compact", is_flag=True, help="As if PreCompact had not run.")
+@click.option("--subprocess", "in_subprocess", is_flag=True, help="A new process for each hook.")
+@json_option
+@pass_app
+def simulate(
+    app: App,
+    cycles: int,
+    session: str,
+    trigger: str,
+    no_pre_compact: bool,
+    in_subprocess: bool,
+    as_json: bool,
+) -> None:
+    """Play compactions here through the real hooks, and show what they answer.
+
+    The hooks save, as they do in a real compaction.
+    """
+    here = app.surroundings
+    door = InSubprocess(os.environ, here.cwd) if in_subprocess else InProcess(here, app.clock)
+    played = [
+        cycle(door, Session(session, here.cwd), trigger=trigger, pre_compact=not no_pre_compact)
+        for _ in range(cycles)
+    ]
+    if as_json:
+        dump([{"note": c.note, "guidance": c.guidance, "message": c.message} for c in played])
+        return
+    _tell(played[-1])
+    if cycles > 1:
+        same = len({(c.note, c.guidance) for c in played}) == 1
+        say(f"\n{cycles} cycles, {'all answered alike' if same else 'the last one is shown'}.")
+
+
+def _tell(played: Cycle) -> None:
+    for title, text in (
+        ("PreCompact tells the summariser", played.note),
+        ("SessionStart(compact) tells the model", played.guidance),
+        ("SessionStart(compact) tells the person", played.message),
+    ):
+        say(click.style(f"--- {title} ---", bold=True))
+        say(text or "(nothing)")
+    for outcome in played.outcomes:
+        if outcome.stderr:
+            say(f"stderr, exit code {outcome.code}: {outcome.stderr}")
+
+
+_PLAN = """\
+# Plan 001: User Auth
+
+**Status**: 🔄 In Progress
+
+## Required Reading
+- @docs/auth-guide.md
+
+## Phase 1: Design
+- [x] Choose the token format
+- [x] Gate: the design is reviewed
+
+## Phase 2: Build
+- [x] Write the login form
+- [ ] Connect the session store
+- [ ] Gate: all tests pass
+
+## Phase 3: Ship
+- [ ] Write the release notes
+
+## Key Reminders
+- Use the existing auth patterns
+"""
+
+
+@click.command()
+def demo() -> None:
+    """One whole compaction cycle in a throw-away project, with nothing of yours touched."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
+        _play(Path(folder))
+
+
+def _play(folder: Path) -> None:
+    project, home = folder / "project", folder / "home"
+    plan = project / "CLAUDE" / "Plan" / "001-user-auth" / "PLAN.md"
+    plan.parent.mkdir(parents=True)
+    plan.write_text(_PLAN, encoding="utf-8")
+    (project / "docs").mkdir()
+    (project / "docs" / "auth-guide.md").write_text("# Auth guide\n", encoding="utf-8")
+    environment = {
+        **{name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ},
+        "HOME": str(home),
+        "CLAUDE_CODE_SESSION_ID": "demo",
+    }
+
+    def step(title: str) -> None:
+        say(click.style(f"\n== {title}", bold=True))
+
+    def agent(*arguments: str) -> None:
+        say(f"$ holdfast {' '.join(arguments)}")
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", *arguments],
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=True,
+        )
+        say(done.stdout.rstrip())
+
+    step("1. A plan declares a workflow: CLAUDE/Plan/001-user-auth/PLAN.md")
+    say(_PLAN.rstrip())
+    step("2. The agent notes what must not be forgotten")
+    agent("remind", "Tokens expire after 15 minutes")
+    agent("context", "branch_policy=squash", "attempt=2")
+    step("3. The conversation is compacted: PreCompact, SessionStart(compact), PostCompact")
+    played = cycle(InSubprocess(environment, str(project)), Session("demo", str(project)))
+    _tell(played)
+    step("4. What was saved")
+    for state in sorted(project.glob("untracked/workflow-state/*/*.json")):
+        say(str(state.relative_to(project)))
+        say(_without_bookkeeping(state.read_text(encoding="utf-8")))
+    step("5. The work goes on, and ends")
+    agent("phase", "next")
+    agent("phase", "set", "3", "--status", "completed")
+    agent("complete")
+    missing = [
+        word for word in ("User Auth", "15 minutes", "squash") if word not in played.guidance
+    ]
+    if missing:
+        raise click.ClickException(f"the demo did not bring back: {', '.join(missing)}")
+
+
+def _without_bookkeeping(state: str) -> str:
+    return json.dumps(
+        {key: value for key, value in json.loads(state).items() if key != "holdfast"},
+        ensure_ascii=False,
+        indent=2,
+    )
+
+
+COMMANDS = (simulate, demo)

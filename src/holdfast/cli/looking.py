@@ -1,0 +1,246 @@
+"""Commands that look: what is there, where it stands, and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast import hooklog, restore
+from holdfast.cli.app import App, dump, json_option, pass_app, say, workflow_option
+from holdfast.errors import StateUnreadable
+from holdfast.formats.base import Workflow
+from holdfast.formats.registry import FORMATS
+from holdfast.plaintext import one_line
+from holdfast.reading import resolve
+from holdfast.store import read_file
+from holdfast.sync import Synced
+
+
+def _facts(workflow: Workflow) -> dict[str, Any]:
+    return {
+        **asdict(workflow),
+        "briefing": {**asdict(workflow.briefing), "context": dict(workflow.briefing.context)},
+    }
+
+
+@click.command()
+@json_option
+@workflow_option
+@pass_app
+def status(app: App, name: str | None, as_json: bool) -> None:
+    """Where this session's workflow stands."""
+    synced = app.look()
+    choice = synced.choice()
+    if as_json:
+        chosen = app.meant(synced, name) if name or choice.chosen else None
+        dump({"root": synced.root, "why": choice.why, "workflow": chosen and _facts(chosen)})
+        return
+    if choice.chosen is None and not name:
+        say(f"No active workflow in {synced.root}. See: holdfast why")
+        for each in choice.others:
+            say(f"  {restore.in_brief(each)}")
+        return
+    workflow = app.meant(synced, name)
+    briefing = workflow.briefing
+    say(f"{one_line(briefing.name)}  ({one_line(briefing.kind)})")
+    bar = "#" * min(briefing.phase, 40) + "." * min(briefing.phases - briefing.phase, 40)
+    phase = f"{briefing.phase}/{briefing.phases} {one_line(briefing.phase_name)}"
+    say(f"  phase      {phase}, {briefing.status.replace('_', ' ')}  [{bar[:40]}]")
+    if briefing.next_action:
+        say(f"  next       {one_line(briefing.next_action)}")
+    if briefing.gate:
+        say(f"  gate       {one_line(briefing.gate)}")
+    items = resolve(synced.place.root, briefing.reading, synced.place.settings.reading_roots)
+    troubled = [item for item in items if item.trouble]
+    if items:
+        say(
+            f"  reading    {len(items)} files"
+            + (f", {len(troubled)} not readable" if troubled else "")
+        )
+    if briefing.reminders:
+        say(f"  reminders  {len(briefing.reminders)}")
+    say(f"  changed    {workflow.changed_at:%Y-%m-%d %H:%M} UTC")
+    say(f"  state      {briefing.state_path or 'not saved yet'}")
+    say(f"  chosen     {choice.why if workflow is choice.chosen else 'by name'}")
+    if workflow.remark:
+        say(f"  remark     {one_line(workflow.remark)}")
+    for note in synced.notes:
+        say(f"  note       {one_line(note)}")
+
+
+@click.command("list")
+@json_option
+@pass_app
+def list_all(app: App, as_json: bool) -> None:
+    """All workflows of the project."""
+    synced = app.look()
+    choice = synced.choice()
+    ordered = [each for each in (choice.chosen, *choice.others) if each]
+    if as_json:
+        dump([_facts(each) for each in ordered])
+        return
+    if not ordered:
+        say(f"No workflows in {synced.root}. See: holdfast why")
+    for each in ordered:
+        sign = "*" if each is choice.chosen else " "
+        where = f"{each.briefing.phase}/{each.briefing.phases}"
+        say(f"{sign} {one_line(each.name, 60):<40} {where:>7}  {each.standing:<8}  {each.format}")
+        if each.remark:
+            say(f"    {one_line(each.remark)}")
+
+
+@click.command()
+@json_option
+@click.argument("name", required=False)
+@pass_app
+def show(app: App, name: str | None, as_json: bool) -> None:
+    """Everything that is kept of a workflow, nothing shortened."""
+    synced = app.look()
+    workflow = app.meant(synced, name)
+    if as_json:
+        dump(_facts(workflow))
+        return
+    briefing = workflow.briefing
+    say(f"{briefing.name}  ({briefing.kind})")
+    say(f"phase: {briefing.phase}/{briefing.phases} {briefing.phase_name}")
+    say(f"status: {briefing.status}")
+    say(f"next action: {briefing.next_action or '-'}")
+    say(f"gate: {briefing.gate or '-'}")
+    items = resolve(synced.place.root, briefing.reading, synced.place.settings.reading_roots)
+    _section(
+        "required reading",
+        [f"@{item.path}" + (f"  ({item.trouble})" if item.trouble else "") for item in items],
+    )
+    _section("key reminders", list(briefing.reminders))
+    _section("context", [f"{key}: {value}" for key, value in briefing.context])
+    say(f"state: {briefing.state_path or 'not saved yet'}")
+
+
+def _section(title: str, lines: list[str]) -> None:
+    if lines:
+        say(f"{title}:")
+        for line in lines:
+            say(f"  {line}")
+
+
+@click.command()
+@json_option
+@pass_app
+def why(app: App, as_json: bool) -> None:
+    """What was looked at, and why something was or was not detected, saved or restored."""
+    synced = app.look()
+    choice = synced.choice()
+    last = _last_runs(app, synced)
+    if as_json:
+        dump(
+            {
+                "root": synced.root,
+                "searched": synced.searched,
+                "enabled": synced.place.settings.enabled and not app.surroundings.disabled,
+                "looked": [{"path": path, "found": found} for path, found in synced.looked],
+                "chosen": choice.chosen and choice.chosen.name,
+                "why": choice.why,
+                "others": [restore.in_brief(each) for each in choice.others],
+                "notes": synced.notes,
+                "last_runs": last,
+            }
+        )
+        return
+    say(f"Project root: {synced.root}")
+    for folder in synced.searched:
+        if folder != synced.root:
+            say(f"  also searched: {folder}")
+    if app.surroundings.disabled:
+        say("Switched off: HOLDFAST_DISABLE is set.")
+    if not synced.place.settings.enabled:
+        say("Switched off: enabled = false in the settings.")
+    say("Looked at:")
+    for path, found in synced.looked:
+        say(f"  {one_line(path)}: {one_line(found)}")
+    if not synced.looked:
+        plans = ", ".join(synced.place.settings.plans)
+        say(f"  nothing there: no CLAUDE.local.md, no plan ({plans}), no state file")
+    if choice.chosen:
+        say(f"Chosen: {one_line(choice.chosen.name)}, because {choice.why}.")
+    else:
+        say(f"Nothing chosen: {choice.why}.")
+    for each in choice.others:
+        say(f"  not chosen: {one_line(restore.in_brief(each))}")
+    for note in synced.notes:
+        say(f"Note: {one_line(note)}")
+    say("Last hook runs:" if last else "No hook has run here yet (holdfast log).")
+    for record in last:
+        say(f"  {_run_line(record)}")
+
+
+def _last_runs(app: App, synced: Synced) -> list[dict[str, object]]:
+    return list(hooklog.read(app.surroundings.state_dir, synced.root))[-3:]
+
+
+def _run_line(record: dict[str, object]) -> str:
+    event = f"{record.get('event') or '?'}({record.get('source') or ''})"
+    at = str(record.get("at", ""))[:19]
+    return one_line(f"{at}  {event:<24} {record.get('decided')}  [{record.get('ms')} ms]", 200)
+
+
+@click.command()
+@workflow_option
+@click.option(
+    "--source",
+    type=click.Choice(["compact", "resume", "fork"]),
+    default="compact",
+    show_default=True,
+)
+@pass_app
+def preview(app: App, name: str | None, source: str) -> None:
+    """The guidance that a compaction would give now."""
+    synced = app.look()
+    workflow = app.meant(synced, name)
+    say(restore.text(synced, workflow, synced.choice(), source))
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+@click.pass_context
+def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
+    """Which format FILE is, and what is wrong with it. Exit code 1 when something is."""
+    raw, _ = read_file(file)
+    report = next((found for each in FORMATS if (found := each.inspect(file, raw))), None)
+    if report is None:
+        raise StateUnreadable(file, "no workflow format that Holdfast knows")
+    if as_json:
+        dump({"file": str(file), **asdict(report), "valid": not report.problems})
+    elif not report.problems:
+        say(f"{file}: valid, format {report.format}")
+    else:
+        say(f"{file}: format {report.format}, {len(report.problems)} wrong")
+        for problem in report.problems:
+            say(f"  {problem}")
+    ctx.exit(1 if report.problems else 0)
+
+
+@click.command()
+@json_option
+@click.option("-n", "--last", type=click.IntRange(1), default=20, show_default=True)
+@pass_app
+def log(app: App, as_json: bool, last: int) -> None:
+    """The hook log of this project, readably."""
+    synced = app.look()
+    records = list(hooklog.read(app.surroundings.state_dir, synced.root))[-last:]
+    if as_json:
+        dump(records)
+        return
+    if not records:
+        say(f"No hook has run for {synced.root} yet.")
+    for record in records:
+        say(_run_line(record))
+        reasons = record.get("why")
+        for reason in reasons if isinstance(reasons, list) else ():
+            say(f"      {one_line(str(reason))}")
+
+
+COMMANDS = (status, list_all, show, why, preview, inspect, log)

@@ -1,0 +1,64 @@
+"""The group of all commands, and what happens to their errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from holdfast import __version__
+from holdfast.cli import advance, cycles, looking
+from holdfast.cli.app import App, Failed
+from holdfast.clock import Clock
+from holdfast.errors import HoldfastError
+from holdfast.project import Surroundings
+
+
+class Commands(click.Group):
+    """Turns our errors into a cause and a next step, and lists commands in the order of a life."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except HoldfastError as error:
+            raise Failed(error) from error
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return list(self.commands)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="holdfast")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Carry a multi-phase workflow through context compaction.
+
+    Commands work on the workflow of this session, or the one that is active in the project that
+    the current directory belongs to. Exit codes: 0 done, 1 not possible (the reason is on stderr),
+    2 wrong usage.
+    """
+    ctx.obj = App(Surroundings.from_environment(), Clock.from_environment())
+
+
+@cli.command("hook", add_help_option=True)
+def hook() -> None:
+    """Answer one hook event: JSON on stdin, the reply on stdout.
+
+    Registered in Claude Code's settings; see settings.example.json.
+    """
+    # Only `holdfast hook --help` comes this way; __main__ takes the rest straight to the door.
+    raise AssertionError("unreachable")
+
+
+for command in (*advance.COMMANDS, *looking.COMMANDS, *cycles.COMMANDS):
+    cli.add_command(command)
+
+
+def run() -> int:
+    try:
+        cli.main(prog_name="holdfast")
+    except BrokenPipeError:
+        # The reader went away, as with `holdfast log | head`. Nothing is left to tell it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

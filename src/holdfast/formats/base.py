@@ -1,0 +1,85 @@
+"""What every workflow format offers to the rest of the house."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from holdfast.briefing import Briefing
+from holdfast.errors import HoldfastError
+from holdfast.settings import Settings
+from holdfast.store import Store
+
+Standing: TypeAlias = Literal["active", "stale", "finished", "ignored"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and when a format works."""
+
+    store: Store
+    settings: Settings
+    now: datetime
+    branch: str | None
+
+    @property
+    def root(self) -> Path:
+        return self.store.root
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """One workflow of any format, as far as choosing and telling need it."""
+
+    format: str
+    key: str  # unique in the project, the same for as long as the workflow lives
+    standing: Standing
+    briefing: Briefing
+    changed_at: datetime  # last change by an agent or a person
+    created_at: datetime | None = None
+    declared: Literal["local", "plan"] | None = None
+    declared_at: float = 0.0  # mtime of what declares it
+    branch: str | None = None
+    remark: str = ""  # one line: why it is not active
+
+    @property
+    def name(self) -> str:
+        return self.briefing.name
+
+
+@dataclass
+class Survey:
+    """What a format found, and what became of it."""
+
+    workflows: list[Workflow] = field(default_factory=list)
+    looked: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # path, what was found there or why not
+    notes: list[str] = field(default_factory=list)  # lines that the person should see
+    saved: list[str] = field(default_factory=list)  # names of workflows that were written
+    failure: HoldfastError | None = None  # why saving failed; the workflows are right all the same
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `inspect` says of one file."""
+
+    format: str
+    problems: tuple[str, ...] = ()  # "phase.current: expected …, found …"
+
+
+class Format(Protocol):
+    """The members that a format has; formats/registry.py lists those that there are."""
+
+    name: str
+
+    def present(self, place: Place) -> bool:
+        """Whether the root declares or holds a workflow of this format."""
+
+    def sync(self, place: Place, wait: float | None) -> Survey:
+        """Find, merge and save. With *wait* None nothing is written."""
+
+    def inspect(self, path: Path, raw: bytes) -> Report | None:
+        """What is right or wrong in *raw*; None when it is not this format's."""

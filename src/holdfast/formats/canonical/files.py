@@ -1,0 +1,140 @@
+"""Where canonical states lie: untracked/workflow-state/<slug>/state-<slug>-<start>.json."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from holdfast import clock
+from holdfast.errors import StateUnreadable
+from holdfast.formats.canonical import state as states
+from holdfast.formats.canonical.state import State
+from holdfast.store import Copies, Store, read_file
+
+FOLDER = "untracked/workflow-state"
+_LONGEST_SLUG = 80  # bytes; it stands twice in the path, and a name may have 255
+_WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
+    f"{name}{number}" for name in ("com", "lpt") for number in range(10)
+}
+# A tool that writes in place may be half way through. Such a file is given this long.
+_SETTLING = 1.0
+
+
+@dataclass(frozen=True)
+class Held:
+    """One state file as read: what it says, and what was wrong with it."""
+
+    path: Path
+    raw: bytes
+    mtime: float
+    state: State
+    problems: tuple[str, ...] = ()
+    broken: bool = False  # not readable at all; *state* is the last good copy
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """A file that lies where states lie, but tells nothing."""
+
+    path: Path
+    reason: str
+    broken: bool  # meant as a state and unreadable, as opposed to somebody else's JSON
+
+
+def slug(name: str) -> str:
+    """A folder name for *name*: lower case, hyphens, letters of any script, never empty."""
+    # By hand: it needs no transliteration table, and the library's import costs a third of a start.
+    folded = unicodedata.normalize("NFC", name).casefold()
+    spaced = "".join(
+        character if character.isalnum() or unicodedata.category(character)[0] == "M" else " "
+        for character in folded
+    )
+    full = "-".join(spaced.split())
+    short = full.encode("utf-8", "ignore")[:_LONGEST_SLUG].decode("utf-8", "ignore").strip("-")
+    if not short:
+        return f"workflow-{_mark(name)}"
+    return f"{short}-{_mark(name)}" if short != full or short in _WINDOWS_DEVICES else short
+
+
+def _mark(identity: str) -> str:
+    return hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def path_for_new(store: Store, name: str, identity: str, now: datetime) -> Path:
+    """Where a new workflow's file goes. A folder that another workflow has is not shared."""
+    short = slug(name)
+    folder = store.root / FOLDER / short
+    if folder.exists():
+        short = f"{short}-{_mark(identity)}"
+        folder = store.root / FOLDER / short
+    return folder / f"state-{short}-{now.strftime('%Y%m%d_%H%M%S')}.json"
+
+
+def paths(root: Path) -> list[Path]:
+    """All state files, in the order of their names."""
+    return sorted((root / FOLDER).glob("*/state-*.json"))
+
+
+def read(store: Store, path: Path, now: datetime) -> Held | Unusable:
+    """What *path* holds; where it cannot be read, its last good copy."""
+    try:
+        raw, mtime = read_file(path)
+        data = states.decode(raw)
+    except (StateUnreadable, ValueError) as error:
+        settled = _reread_while_fresh(path)
+        if settled is None:
+            reason = error.reason if isinstance(error, StateUnreadable) else f"not JSON: {error}"
+            return _from_copy(store, path, reason)
+        raw, mtime, data = settled
+    if not isinstance(data, dict) or not states.has_shape(data):
+        if store.copies(path) is not None:
+            return _from_copy(store, path, "no canonical state any more")
+        return Unusable(path, "not a canonical state", broken=False)
+    started = clock.iso(min(clock.from_mtime(mtime), now))
+    state, problems = states.salvage(
+        data, _good(store.copies(path)) if _wrong(data) else None, started
+    )
+    return Held(path, raw, mtime, state, tuple(problems))
+
+
+def _wrong(data: dict[str, Any]) -> bool:
+    try:
+        State.model_validate(data)
+    except ValueError:
+        return True
+    return False
+
+
+def _reread_while_fresh(path: Path) -> tuple[bytes, float, object] | None:
+    """The file once its writer is done, if one is at work; None when it stays broken."""
+    for _ in range(5):
+        try:
+            raw, mtime = read_file(path)
+            return raw, mtime, states.decode(raw)
+        except StateUnreadable:
+            return None
+        except ValueError:
+            if abs(time.time() - mtime) > _SETTLING:
+                return None
+            time.sleep(0.05)
+    return None
+
+
+def _good(copies: Copies | None) -> State | None:
+    try:
+        return State.model_validate_json(copies.good) if copies else None
+    except ValueError:
+        return None
+
+
+def _from_copy(store: Store, path: Path, reason: str) -> Held | Unusable:
+    copies = store.copies(path)
+    good = _good(copies)
+    if copies is None or good is None:
+        return Unusable(path, reason, broken=True)
+    return Held(path, copies.good.encode(), copies.mtime, good, (reason,), broken=True)

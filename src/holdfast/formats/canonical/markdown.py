@@ -1,0 +1,389 @@
+"""What a reader sees of a markdown file, line by line, so that no example or comment is obeyed."""
+
+# By hand: markdown-it-py takes 30 ms to import (a bare interpreter 10) and 6 s for 5 MB.
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from datetime import date
+from math import isfinite
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.formats.canonical.declaration import Json
+
+_FRONT_MATTER_LIMIT = 64 * 1024
+_FRONT_MATTER_DEPTH = 50
+_MOST_LINES = 100_000  # 5 MB of text have fewer; 5 MB of line ends have too many to look at
+_MOST_CONTAINERS = 20  # as deep as markdown-it goes
+_SPAN_LIMIT = 200_000  # a longer paragraph is not prose, and its code spans are not looked for
+_QUOTE = -1
+
+_CLOSING = re.compile(r"^---[ \t]*$", re.MULTILINE)
+# YAML refuses a plain "@path" and a second colon in a plain value. People write both.
+_LOOSE = re.compile(
+    r"^(\s*(?:- +)?(?:[\w -]+: +)?)(@.*)$|^(\s*[\w -]+: +)([^\s'\"\[{|>#].*: .*)$", re.MULTILINE
+)
+_PREFIX = re.compile(r"[ \t>*+.)0-9-]*")
+_SPACES = re.compile(" *")
+_ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
+_FENCE = re.compile(r"`{3,}+(?=[^`]*+$)|~{3,}+")
+_RAW = re.compile(r"<(?:pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_RAW_END = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
+_ITEM = re.compile(r"(?:[-+*]|[0-9]{1,9}[.)])(?= |$)")
+_CHECKBOX = re.compile(r"\[([ xX])\](?:\s+|$)")
+_INLINE = re.compile(r"\\.|`+|<!--")
+_TICKS = re.compile("`+")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One visible line, without its markers."""
+
+    number: int
+    text: str
+    level: int = 0  # of a heading
+    item: bool = False
+    checked: bool | None = None
+    indent: int = 0
+
+
+def decode(data: bytes) -> str:
+    """The text of a file in any encoding that an editor may have left it in."""
+    return _text(data).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _text(data: bytes) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    head = data[:1000]
+    for encoding, nul, other in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
+        if head[nul::2].count(0) > len(head) // 4 and not head[other::2].count(0):
+            return data.decode(encoding, "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":  # cut at a size limit, within a character
+            return data[: error.start].decode("utf-8-sig")
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def front_matter(text: str) -> tuple[dict[str, Json], str, str | None]:
+    """The fields, the body with its line numbers kept, and what was wrong with the fields."""
+    if not text.startswith("---") or text.partition("\n")[0].rstrip() != "---":
+        return {}, text, None
+    closing = _CLOSING.search(text, 4, _FRONT_MATTER_LIMIT)
+    if closing is None:
+        return {}, text, None
+    block = text[text.find("\n") + 1 : closing.start()]
+    body = "\n" * text.count("\n", 0, closing.end()) + text[closing.end() :]
+    fields, problem = _load(block)
+    if problem:
+        loosened, still = _load(_LOOSE.sub(_quoted, block))
+        fields, problem = (loosened, None) if not still else (fields, problem)
+    return fields, body, problem
+
+
+def _quoted(match: re.Match[str]) -> str:
+    key, value = match[1] or match[3] or "", match[2] or match[4]
+    return key + "'" + value.replace("'", "''") + "'"
+
+
+def _load(block: str) -> tuple[dict[str, Json], str | None]:
+    # Most files have no front matter, and YAML costs as much as the rest of the hook.
+    import yaml  # noqa: PLC0415
+    from frontmatter.default_handlers import SafeLoader, YAMLHandler  # noqa: PLC0415
+
+    depth = 0
+    try:
+        for event in yaml.parse(block, Loader=SafeLoader):
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+                return {}, "front matter uses YAML aliases or tags, which are not followed"
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > _FRONT_MATTER_DEPTH:
+                return {}, "front matter is nested too deeply"
+        loaded: object = YAMLHandler().load(block)
+        fields = _plain(loaded)
+    except (yaml.YAMLError, ValueError, ArithmeticError) as error:
+        mark = getattr(error, "problem", None) or error
+        return {}, f"front matter is not valid YAML: {str(mark).splitlines()[0][:200]}"
+    if loaded is None:
+        return {}, None
+    return (fields, None) if isinstance(fields, dict) else ({}, "front matter is not a mapping")
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, dict):
+        return {_encodable(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, date):  # a datetime is one, too
+        return value.isoformat()
+    if isinstance(value, str):
+        return _encodable(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value.bit_length() < 64:
+        return value
+    if isinstance(value, float) and isfinite(value):
+        return value
+    return str(value)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def scan(body: str) -> list[Line]:
+    """The visible lines; everything in code, quotes and comments is left out."""
+    scanner = _Scanner()
+    for number, raw in enumerate(body.split("\n", _MOST_LINES)[:_MOST_LINES], 1):
+        scanner.feed(number, raw)
+    scanner.end_paragraph()
+    return scanner.lines
+
+
+class _Scanner:
+    """CommonMark's block structure: containers that stay open, and the one leaf inside them."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.containers: list[int] = []  # _QUOTE, or how far an item's content is indented
+        self.in_paragraph = False
+        self.paragraph: list[Line] = []  # what of it is visible
+        self.fence = ""
+        self.comment = False
+        self.raw = False  # inside <pre> and the like
+        self.empty_item = False  # the innermost item has had no content so far
+        self.line = ""
+        self.number = 0
+        self.item = False  # an item begins on this line
+
+    def feed(self, number: int, raw: str) -> None:
+        prefix = _PREFIX.match(raw) if "\t" in raw else None
+        line = prefix[0].expandtabs(4) + raw[prefix.end() :] if prefix else raw
+        self.line, self.number, self.item = line.rstrip(" \t"), number, False
+        matched, column = self._match_containers()
+        if self.fence or self.comment or self.raw:
+            if matched == len(self.containers):
+                self._continue_leaf(column)
+                return
+            self.fence, self.comment, self.raw = "", False, False
+        self._open_blocks(matched, column)
+
+    def _match_containers(self) -> tuple[int, int]:
+        """How many of the open containers this line goes on with, and where its content begins."""
+        line, column = self.line, 0
+        for matched, width in enumerate(self.containers):
+            at = _end_of_spaces(line, column)
+            if width == _QUOTE:
+                if at - column > 3 or not line.startswith(">", at):
+                    return matched, column
+                column = at + 1 + line.startswith(" ", at + 1)
+            elif at >= len(line):
+                if self.empty_item and matched == len(self.containers) - 1:
+                    return matched, column
+            elif at - column < width:
+                return matched, column
+            else:
+                column += width
+        return len(self.containers), column
+
+    def _continue_leaf(self, column: int) -> None:
+        if self.comment:
+            self._show_outside_comments(column)
+        elif self.raw:
+            self.raw = _RAW_END.search(self.line, column) is None
+        else:
+            at = _end_of_spaces(self.line, column)
+            run = len(self.line) - at
+            if at - column < 4 and run >= len(self.fence) and self.line[at:] == self.fence[0] * run:
+                self.fence = ""
+
+    def _open_blocks(self, matched: int, column: int) -> None:
+        line, fresh = self.line, False
+        while True:
+            at = _end_of_spaces(line, column)
+            # An open paragraph that this line could go on with, in the same containers.
+            inside = self.in_paragraph and not fresh and matched == len(self.containers)
+            if at >= len(line) or at - column >= 4 or (inside and _underline(line, at)):
+                break
+            opened = self._container(column, at, inside)
+            if opened is None:
+                break
+            width, column = opened
+            self._close(matched)
+            self.containers.append(width)
+            self.item = self.item or width != _QUOTE
+            matched, fresh = matched + 1, True
+            self.empty_item = column >= len(line)
+        if at >= len(line):
+            if not fresh:
+                self._close(matched)
+            return
+        self.empty_item = False
+        if at - column >= 4:
+            if not self.in_paragraph:
+                self._close(matched)  # indented code
+                return
+        elif self._leaf(matched, at, inside):
+            return
+        if not self.in_paragraph:
+            self._close(matched)
+        self._text(at)
+
+    def _container(self, column: int, at: int, inside: bool) -> tuple[int, int] | None:
+        """The width of the container that begins here, and where its content begins."""
+        line = self.line
+        if len(self.containers) >= _MOST_CONTAINERS:
+            return None
+        if line[at] == ">":
+            return _QUOTE, at + 1 + line.startswith(" ", at + 1)
+        marker = _ITEM.match(line, at)
+        if marker is None or _rule(line, at):
+            return None
+        end = marker.end()
+        content = _end_of_spaces(line, end)
+        if inside and (
+            content >= len(line) or (marker[0][0].isdigit() and int(marker[0][:-1]) != 1)
+        ):
+            return None
+        if content >= len(line) or content - end > 4:  # empty, or it begins with indented code
+            content = end + 1
+        return content - column, content
+
+    def _leaf(self, matched: int, at: int, inside: bool) -> bool:
+        """Whether this line is a block of its own and not text."""
+        line = self.line
+        underline = _underline(line, at) if inside else 0
+        if underline:
+            # Under one line it makes a heading. Under several it is a rule that someone drew.
+            if len(self.paragraph) == 1:
+                self.paragraph[0] = replace(self.paragraph[0], level=underline)
+            self._close(matched)
+        elif heading := _ATX.match(line, at):
+            self._close(matched)
+            text = _without_closing(line[heading.end() :])
+            self._show(_without_comments(text), len(heading[1]))
+        elif _rule(line, at):
+            self._close(matched)
+        elif fence := _FENCE.match(line, at):
+            self._close(matched)
+            self.fence = fence[0]
+        elif line.startswith("<!--", at):
+            self._close(matched)
+            self._show_outside_comments(at)
+        elif _RAW.match(line, at):
+            self._close(matched)
+            self.raw = _RAW_END.search(line, at) is None
+        else:
+            return False
+        return True
+
+    def _text(self, at: int) -> None:
+        checked = None
+        if not self.in_paragraph and self.item and (box := _CHECKBOX.match(self.line, at)):
+            checked, at = box[1] != " ", box.end()
+        self.in_paragraph = True
+        if _QUOTE not in self.containers:
+            self.paragraph.append(self._visible(self.line[at:], 0, checked))
+
+    def _show_outside_comments(self, column: int) -> None:
+        text, self.comment = _outside_comments(self.line[column:], self.comment)
+        if text.strip():
+            self._show(text, 0)
+
+    def _show(self, text: str, level: int) -> None:
+        if _QUOTE not in self.containers:
+            self.lines.append(self._visible(text, level))
+
+    def _visible(self, text: str, level: int, checked: bool | None = None) -> Line:
+        indent = _end_of_spaces(self.line, 0)
+        return Line(self.number, text.strip(), level, self.item, checked, indent)
+
+    def _close(self, matched: int) -> None:
+        """End the paragraph, and the containers that this line does not go on with."""
+        self.end_paragraph()
+        del self.containers[matched:]
+        self.empty_item = False
+
+    def end_paragraph(self) -> None:
+        lines, self.paragraph, self.in_paragraph = self.paragraph, [], False
+        if any("<!--" in line.text for line in lines):
+            texts = _without_comments("\n".join(line.text for line in lines)).split("\n")
+            lines = [
+                replace(line, text=text.strip()) for line, text in zip(lines, texts, strict=True)
+            ]
+        self.lines += [line for line in lines if line.text]
+
+
+def _end_of_spaces(line: str, at: int) -> int:
+    match = _SPACES.match(line, at)
+    return match.end() if match else at
+
+
+def _underline(line: str, at: int) -> int:
+    """The level of the heading that this line would make of the one above it."""
+    mark = line[at]
+    return {"=": 1, "-": 2}[mark] if mark in "=-" and not line[at:].strip(mark) else 0
+
+
+def _rule(line: str, at: int) -> bool:
+    mark = line[at]
+    if mark not in "*-_" or line[-1] != mark:
+        return False
+    marks = line[at:].replace(" ", "").replace("\t", "")
+    return len(marks) >= 3 and not marks.strip(mark)
+
+
+def _without_closing(heading: str) -> str:
+    heading = heading.strip()
+    text = heading.rstrip("#")
+    return text.rstrip() if not text or text[-1] in " \t" else heading
+
+
+def _outside_comments(text: str, inside: bool) -> tuple[str, bool]:
+    parts: list[str] = []
+    at = 0
+    while True:
+        if inside:
+            end = text.find("-->", at)
+            if end < 0:
+                return "".join(parts), True
+            at, inside = end + 3, False
+        start = text.find("<!--", at)
+        if start < 0:
+            return "".join(parts) + text[at:], False
+        parts.append(text[at:start])
+        at, inside = start + 2, True  # "<!-->" is a whole comment
+
+
+def _without_comments(text: str) -> str:
+    """A paragraph without its comments; one that does not end within it is text, as in a browser."""
+    if "<!--" not in text:
+        return text
+    ticks: dict[int, list[int]] = {}
+    if len(text) < _SPAN_LIMIT:
+        for run in _TICKS.finditer(text):
+            ticks.setdefault(len(run[0]), []).append(run.start())
+    parts: list[str] = []
+    kept = at = 0
+    while match := _INLINE.search(text, at):
+        at = match.end()
+        if match[0] == "<!--":
+            end = text.find("-->", match.start() + 2)
+            if end < 0:
+                break
+            parts += [text[kept : match.start()], "\n" * text.count("\n", match.start(), end)]
+            kept = at = end + 3
+        elif match[0][0] == "`":
+            closings = ticks.get(len(match[0]), [])
+            index = bisect_left(closings, at)
+            at = closings[index] + len(match[0]) if index < len(closings) else at
+    return "".join(parts) + text[kept:]

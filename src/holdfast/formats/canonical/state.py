@@ -1,0 +1,215 @@
+"""The canonical state file: its model, reading it with tolerance, and writing it.
+
+The document's fields are checked; fields that it does not name are kept as they are. What is only
+Holdfast's own lies under the key "holdfast".
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+)
+
+from holdfast import clock
+from holdfast.formats.canonical.declaration import Declaration, Status, WorkflowType
+
+BOOKKEEPING_VERSION = 1
+
+
+def _is_time(text: str) -> str:
+    if clock.parse(text) is None:
+        raise ValueError("not an ISO 8601 time")
+    return text
+
+
+def _none_is_empty(kind: type[list[object] | dict[str, object]]) -> BeforeValidator:
+    return BeforeValidator(lambda value: kind() if value is None else value)
+
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=False, pattern=r"\S")]
+
+
+class Phase(BaseModel):
+    """Where the work is; moves as one, but for its status."""
+
+    model_config = ConfigDict(extra="allow")
+
+    current: PositiveInt
+    total: PositiveInt
+    name: Text
+    status: Status
+
+
+class Mark(BaseModel):
+    """A phase as a source stated it, with what it left out."""
+
+    current: int | None = None
+    total: int | None = None
+    name: str | None = None
+
+
+class Seen(BaseModel):
+    """What a source said when we last looked: the base of the three-way merge."""
+
+    workflow: str | None = None
+    workflow_type: str | None = None
+    phase: Mark | None = None
+    status: str | None = None
+    required_reading: list[str] | None = None
+    key_reminders: list[str] | None = None
+    context: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, declaration: Declaration) -> Seen:
+        phase = declaration.phase
+        return cls(
+            workflow=declaration.workflow,
+            workflow_type=declaration.workflow_type,
+            phase=phase and Mark(current=phase.current, total=phase.total, name=phase.name),
+            status=declaration.status,
+            required_reading=_as_list(declaration.required_reading),
+            key_reminders=_as_list(declaration.key_reminders),
+            context=declaration.context,
+        )
+
+    def over(self, earlier: Seen | None) -> Seen:
+        """The same, with what is not mentioned any more as it was *earlier*."""
+        if earlier is None:
+            return self
+        mentioned = {name: value for name, value in self if value is not None}
+        return earlier.model_copy(update=mentioned)
+
+
+def _as_list(items: tuple[str, ...] | None) -> list[str] | None:
+    return None if items is None else list(items)
+
+
+class KnownPhase(BaseModel):
+    """One phase of the plan or of `start --phases`."""
+
+    number: int
+    name: str
+    next_action: str | None = None
+    gate: str | None = None
+
+
+class Own(BaseModel):
+    """What came into the file by a command or by hand, and not from markdown."""
+
+    required_reading: list[str] = []
+    key_reminders: list[str] = []
+    context: list[str] = []
+    phases: bool = False  # the list of phases was given to `start`
+
+
+class Bookkeeping(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    version: int = BOOKKEEPING_VERSION
+    identity: str
+    plan: str | None = None
+    branch: str | None = None
+    changed_at: str  # last change by an agent or a person, not by a hook's save
+    next_action: str | None = None
+    gate: str | None = None
+    phases: list[KnownPhase] = []
+    open_items: list[str] = []  # digests of the plan's open checkboxes
+    seen: dict[str, Seen] = {}  # by source: local, plan, saved
+    own: Own = Field(default_factory=Own)
+
+
+def _bookkeeping_or_none(value: object) -> object:
+    # Scribbled over, it counts as missing: the merge then has no base and loses nothing.
+    if value is None or isinstance(value, Bookkeeping):
+        return value
+    try:
+        return Bookkeeping.model_validate(value)
+    except ValidationError:
+        return None
+
+
+class State(BaseModel):
+    """One workflow, as the canonical document defines it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    workflow: Text
+    workflow_type: WorkflowType
+    phase: Phase
+    required_reading: list[str]
+    context: Annotated[dict[str, Any], _none_is_empty(dict)] = {}
+    key_reminders: Annotated[list[str], _none_is_empty(list)] = []
+    created_at: Annotated[str, AfterValidator(_is_time)]
+    holdfast: Annotated[Bookkeeping | None, BeforeValidator(_bookkeeping_or_none)] = None
+
+    @property
+    def finished(self) -> bool:
+        return self.phase.status == "completed" and self.phase.current >= self.phase.total
+
+    def encode(self) -> bytes:
+        data = self.model_dump(mode="json", exclude={"holdfast"})
+        if self.holdfast is not None:  # last, after the fields that people read
+            data["holdfast"] = self.holdfast.model_dump(mode="json", exclude_none=True)
+        text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+        return text.encode("utf-8", "backslashreplace")
+
+
+def has_shape(data: object) -> bool:
+    """Whether *data* is meant as a canonical state, right or wrong in its details."""
+    return (
+        isinstance(data, dict)
+        and not isinstance(data.get("workflow", {}), dict)
+        and ("phase" in data or "workflow_type" in data)
+    )
+
+
+def decode(raw: bytes) -> object:
+    """The JSON in *raw*; ValueError when it is none."""
+    try:
+        return json.loads(raw.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def salvage(data: dict[str, Any], good: State | None, created_at: str) -> tuple[State, list[str]]:
+    """*data* as a state; what is wrong in it is taken from *good* or from defaults, and named."""
+    try:
+        return State.model_validate(data), []
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=False)
+    fallback: dict[str, Any] = good.model_dump() if good else {}
+    repaired = dict(data)
+    default: dict[str, Any] = {
+        "workflow": "Unnamed workflow",
+        "workflow_type": "custom",
+        "phase": {"current": 1, "total": 1, "name": "Phase 1", "status": "in_progress"},
+        "required_reading": [],
+        "context": {},
+        "key_reminders": [],
+        "created_at": created_at,
+    }
+    problems = []
+    for item in wrong:
+        field, *inner = item["loc"]
+        problems.append(".".join(str(part) for part in item["loc"]))
+        source: Any = fallback.get(str(field), default.get(str(field)))
+        if inner and field == "phase" and isinstance(repaired.get("phase"), dict):
+            part = str(inner[0])
+            total = repaired["phase"].get("current", 1) if part == "total" else None
+            value = total if isinstance(total, int) and not good else source[part]
+            repaired["phase"] = {**repaired["phase"], part: value}
+        elif inner and isinstance(repaired.get(str(field)), list):
+            repaired[str(field)] = [text for text in repaired[str(field)] if isinstance(text, str)]
+        else:
+            repaired[str(field)] = source
+    return State.model_validate(repaired), sorted(set(problems))

@@ -1,0 +1,221 @@
+"""A briefing as text under a budget: for the model, for the summariser and for the person.
+
+Written as facts. The headings are those of the canonical document. The first 2,000 units stand
+alone: workflow, phase, next action, reading. A list that does not fit says how much it leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.briefing import Briefing
+from holdfast.plaintext import one_line, shorten, units
+from holdfast.reading import Item
+
+BUDGET = 9_500
+HEAD = 2_000
+NOTE = 800
+_NAME = 200
+_ITEM = 700
+
+_ARRIVALS = {
+    "compact": "Workflow restored after the compaction",
+    "resume": "Workflow taken up again with the resumed session",
+    "fork": "Workflow carried over into the forked session",
+    "now": "Workflow as it stands",
+}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What guidance tells beside the briefing itself."""
+
+    arrival: str  # compact, resume, fork, or "now" for a preview
+    reading: Sequence[Item] = ()
+    others: Sequence[str] = ()  # one line each
+    remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
+
+
+def for_model(briefing: Briefing, situation: Situation) -> str:
+    """The guidance, at most BUDGET units."""
+    head = _head(briefing, situation.arrival)
+    reading = [_reading_line(item) for item in situation.reading]
+    first, left = _reading_section(reading, HEAD - units(head) - 2)
+    head = f"{head}\n\n{first}" if first else head
+    tail = _action(briefing, situation)
+    sections = [
+        ("## REQUIRED READING, continued", left),
+        ("## Key reminders", [f"- {one_line(each, _ITEM)}" for each in briefing.reminders]),
+        ("## Context", [_context_line(*each) for each in briefing.context]),
+        ("## Other workflows here", [f"- {one_line(each, 300)}" for each in situation.others]),
+    ]
+    body = _fit(sections, BUDGET - units(head) - units(tail) - 4)
+    return shorten("\n\n".join([head, *body, tail]), BUDGET)
+
+
+def _head(briefing: Briefing, arrival: str) -> str:
+    name = one_line(briefing.name, _NAME)
+    lines = [
+        f"# {_ARRIVALS.get(arrival, _ARRIVALS['now'])}: {name}",
+        "",
+        (
+            f'The workflow "{name}" (type {one_line(briefing.kind, 40)}) is in phase '
+            f"{briefing.phase} of {briefing.phases}{_titled(briefing, ': ')}. "
+            f"Status: {briefing.status.replace('_', ' ')}."
+        ),
+    ]
+    if briefing.next_action:
+        lines.append(f"Next action: {one_line(briefing.next_action, 300)}")
+    if briefing.gate:
+        lines.append(f"Gate of this phase: {one_line(briefing.gate, 250)}")
+    return "\n".join(lines)
+
+
+def _titled(briefing: Briefing, before: str, after: str = "") -> str:
+    title = one_line(briefing.phase_title, _NAME)
+    return f"{before}{title}{after}" if title else ""
+
+
+def _reading_line(item: Item) -> str:
+    line = f"@{one_line(item.path, 400)}"
+    return f"{line} ({item.trouble})" if item.trouble else line
+
+
+def _reading_section(lines: Sequence[str], room: int) -> tuple[str, list[str]]:
+    """The reading that fits the head, and the rest, which comes further down."""
+    if not lines:
+        return "", []
+    heading = "## REQUIRED READING"
+    more = "… {} more below"
+    kept: list[str] = []
+    room -= units(heading) + units(more) + 4
+    for line in lines:
+        room -= units(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    left = list(lines[len(kept) :])
+    shown = [*kept, more.format(len(left))] if left else kept
+    return "\n".join([heading, *shown]), left
+
+
+def _context_line(key: str, value: str) -> str:
+    return f"- {one_line(key, 100)}: {one_line(value, _ITEM)}"
+
+
+def _action(briefing: Briefing, situation: Situation) -> str:
+    lines = ["## ACTION REQUIRED"]
+    steps = []
+    if situation.reading:
+        steps.append(
+            "The files under REQUIRED READING carry details that a summary does not; "
+            "reading them comes before the next change."
+        )
+    if briefing.status == "blocked":
+        steps.append("The phase is blocked; what blocks it comes first.")
+    steps.append(
+        f"The work continues in phase {briefing.phase} of {briefing.phases}"
+        f"{_titled(briefing, ', ')}; nothing before it is to be done again."
+    )
+    steps.append(
+        "The saved state counts where the summary says otherwise. It is kept current with "
+        "`holdfast phase next`, `holdfast remind`, `holdfast context`, and ended with "
+        "`holdfast complete`."
+    )
+    lines += [f"{number}. {step}" for number, step in enumerate(steps, 1)]
+    if briefing.state_path:
+        lines.append(f"State file: {one_line(briefing.state_path, 400)}")
+    lines += [f"Note: {one_line(each, 300)}" for each in situation.remarks[:5]]
+    return "\n".join(lines)
+
+
+def _fit(sections: Sequence[tuple[str, list[str]]], room: int) -> list[str]:
+    """Every section, each list as long as its fair share of *room* allows.
+
+    The shortest sections are served first, so that what they do not need goes to the longer ones.
+    """
+    wanted = [(heading, lines) for heading, lines in sections if lines]
+    chosen: dict[str, str] = {}
+    for count, (heading, lines) in enumerate(sorted(wanted, key=_length)):
+        text = _listed(heading, lines, room // (len(wanted) - count) - 2)
+        chosen[heading] = text
+        room -= units(text) + 2
+    return [chosen[heading] for heading, _ in wanted]
+
+
+def _length(section: tuple[str, list[str]]) -> int:
+    return sum(units(line) + 1 for line in section[1])
+
+
+def _listed(heading: str, lines: list[str], room: int) -> str:
+    room -= units(heading)
+    kept: list[str] = []
+    for index, line in enumerate(lines):
+        rest = len(lines) - index - 1
+        reserve = units(_more(rest)) + 1 if rest else 0
+        if units(line) + 1 + reserve > room:
+            return "\n".join([heading, *kept, _more(len(lines) - index)])
+        kept.append(line)
+        room -= units(line) + 1
+    return "\n".join([heading, *kept])
+
+
+def _more(count: int) -> str:
+    return f"… {count} more: holdfast show"
+
+
+def for_summariser(briefing: Briefing) -> str:
+    """Plain text that tells the summariser what to keep word for word."""
+    name = one_line(briefing.name, 120)
+    parts = [
+        (
+            f'Keep word for word: the workflow "{name}" is in phase {briefing.phase} of '
+            f"{briefing.phases}{_titled(briefing, ' (', ')')}, "
+            f"status {briefing.status.replace('_', ' ')}."
+        )
+    ]
+    if briefing.next_action:
+        parts.append(f"Next action: {one_line(briefing.next_action, 160)}.")
+    if briefing.gate:
+        parts.append(f"Gate: {one_line(briefing.gate, 100)}.")
+    for label, items in (
+        ("Reminders", briefing.reminders),
+        ("Required reading", briefing.reading),
+    ):
+        room = NOTE - units(" ".join(parts)) - len(label) - 24
+        kept = _as_many(items, room)
+        if kept:
+            more = len(items) - len(kept)
+            tail = f"; {more} more saved" if more else ""
+            parts.append(f"{label}: {'; '.join(kept)}{tail}.")
+    return shorten(" ".join(parts), NOTE)
+
+
+def _as_many(items: Sequence[str], room: int) -> list[str]:
+    kept = []
+    for item in items:
+        text = one_line(item, 160)
+        room -= units(text) + 2
+        if room < 0:
+            break
+        kept.append(text)
+    return kept
+
+
+def for_person(briefing: Briefing, verb: str) -> str:
+    """One line: which workflow, and where it stands."""
+    line = f"Workflow {verb}: {one_line(briefing.name, 120)}, {briefing.where}"
+    line += _titled(briefing, " (", ")")
+    if briefing.next_action:
+        return f"{line}. Next: {one_line(briefing.next_action, 160)}"
+    return line
+
+
+def in_one_line(briefing: Briefing) -> str:
+    """For the model at the start of a session: that there is one, and how to take it up."""
+    return (
+        f'The workflow "{one_line(briefing.name, _NAME)}" is kept in this project, in phase '
+        f"{briefing.phase} of {briefing.phases}{_titled(briefing, ' (', ')')}. "
+        "`holdfast resume` prints where it stands and takes it up in this session."
+    )

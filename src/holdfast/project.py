@@ -1,0 +1,147 @@
+"""Where we are: the only place that reads the environment and the working directory.
+
+Paths are strings and there is no dataclass here on purpose: this runs before we know whether there
+is anything to do, and pathlib and dataclasses would double the price of finding out that there is not.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+
+class Surroundings(NamedTuple):
+    """What the process was started with, as far as Holdfast wants to know."""
+
+    cwd: str
+    client_project: str | None  # CLAUDE_PROJECT_DIR: where the session started
+    session: str | None  # CLAUDE_CODE_SESSION_ID: which session a command was called from
+    state_dir: str | None  # the user's folder for logs and session records; None without a home
+    config_file: str | None
+    disabled: bool
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Surroundings:
+        try:
+            cwd = os.getcwd()
+        except OSError:  # the directory was removed under us
+            cwd = environ.get("CLAUDE_PROJECT_DIR") or os.sep
+        return cls(
+            cwd=cwd,
+            client_project=environ.get("CLAUDE_PROJECT_DIR") or None,
+            session=environ.get("CLAUDE_CODE_SESSION_ID") or None,
+            state_dir=_user_folder(environ, "XDG_STATE_HOME", ".local/state", "LOCALAPPDATA"),
+            config_file=_join(
+                _user_folder(environ, "XDG_CONFIG_HOME", ".config", "APPDATA"), "holdfast.toml"
+            ),
+            disabled=environ.get("HOLDFAST_DISABLE", "") not in {"", "0", "false", "no"},
+        )
+
+
+def _user_folder(environ: Mapping[str, str], xdg: str, unix: str, windows: str) -> str | None:
+    # By hand: importing platformdirs costs 0.7 of a bare interpreter's start, on every hook.
+    chosen = environ.get(xdg, "")
+    if os.path.isabs(chosen):
+        return os.path.join(chosen, "holdfast")
+    if sys.platform == "win32":
+        return _join(environ.get(windows) or None, "holdfast")
+    # Without HOME, expanduser asks the user database.
+    home = environ.get("HOME") or os.path.expanduser("~")
+    if not os.path.isabs(home):
+        return None
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Application Support", "holdfast")
+    return os.path.join(home, unix, "holdfast")
+
+
+def _join(folder: str | None, name: str) -> str | None:
+    return os.path.join(folder, name) if folder else None
+
+
+def candidates(cwd: str, client_project: str | None) -> list[str]:
+    """Folders that could be the project's root, best first.
+
+    Upwards from *cwd* to the top of its git checkout; without git, up to where the session
+    started, or *cwd* alone, so that a PLAN.md in some shared parent folder is never picked up.
+    Then the main worktree, then where the session started.
+    """
+    cwd = os.path.realpath(cwd)
+    started = os.path.realpath(client_project) if client_project else None
+    top = git_top(cwd)
+    limit = top or (started if started and contains(started, cwd) else cwd)
+    found = [cwd]
+    while found[-1] != limit:
+        found.append(os.path.dirname(found[-1]))
+    for extra in (main_worktree(top) if top else None, started):
+        if extra and extra not in found:
+            found.append(extra)
+    return [folder for folder in found if os.path.isdir(folder)]
+
+
+def root_for_new(cwd: str, client_project: str | None) -> str:
+    """Where a workflow that is started now is kept, when nothing is declared or held yet."""
+    cwd = os.path.realpath(cwd)
+    top = git_top(cwd)
+    if top:
+        return top
+    started = os.path.realpath(client_project) if client_project else cwd
+    return started if contains(started, cwd) else cwd
+
+
+def locate(folders: list[str], present: Callable[[str], bool], fallback: str) -> str:
+    """The first folder that declares or holds a workflow, else *fallback*."""
+    return next((folder for folder in folders if present(folder)), fallback)
+
+
+def contains(folder: str, path: str) -> bool:
+    """Whether *path* is *folder* or lies below it; both must be real paths."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def git_top(folder: str) -> str | None:
+    """The top of the checkout that *folder* lies in."""
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return folder
+
+
+def _git_dir(top: str) -> str | None:
+    git = os.path.join(top, ".git")
+    if os.path.isdir(git):
+        return git
+    pointer = _first_line(git)
+    if not pointer.startswith("gitdir:"):
+        return None
+    return os.path.realpath(os.path.join(top, pointer.removeprefix("gitdir:").strip()))
+
+
+def main_worktree(top: str) -> str | None:
+    """The main worktree of the linked worktree at *top*."""
+    git = _git_dir(top)
+    common = _first_line(os.path.join(git, "commondir")) if git else ""
+    if not git or not common:
+        return None
+    shared = os.path.realpath(os.path.join(git, common))
+    main = os.path.dirname(shared)
+    return main if os.path.basename(shared) == ".git" and os.path.isdir(main) else None
+
+
+def branch(folder: str) -> str | None:
+    """The checked-out branch; None without git or with a detached HEAD."""
+    top = git_top(folder)
+    git = _git_dir(top) if top else None
+    head = _first_line(os.path.join(git, "HEAD")) if git else ""
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.readline(4096).strip()
+    except OSError:
+        return ""

@@ -1,0 +1,103 @@
+"""Which of several workflows this session gets, and why. Pure: everything is passed in.
+
+The order, first hit wins:
+1. the workflow that this session owns, unless another one was declared since it was claimed;
+2. the one declared now: CLAUDE.local.md before plans, the latest edited plan first;
+3. the newest by the last change of an agent or a person.
+What another session owns comes after what is free, and what belongs to another branch than the
+checked-out one comes after what belongs to this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from holdfast import clock
+from holdfast.formats.base import Workflow
+from holdfast.sessions import Claim
+
+
+@dataclass(frozen=True)
+class Choice:
+    chosen: Workflow | None
+    why: str
+    others: tuple[Workflow, ...] = ()  # all that are not chosen, the active ones first
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What the choice depends on beside the workflows."""
+
+    now: datetime
+    branch: str | None = None
+    claim: Claim | None = None
+    taken: Collection[str] = ()  # keys that other sessions own
+
+
+def choose(workflows: Sequence[Workflow], circumstances: Circumstances) -> Choice:
+    """The workflow to restore."""
+    active = sorted(
+        (each for each in workflows if each.standing == "active"),
+        key=lambda each: _rank(each, circumstances),
+    )
+    rest = [each for each in workflows if each.standing != "active"]
+    if not active:
+        return Choice(None, "no workflow is active", tuple(rest))
+    chosen, why = _first(active, circumstances)
+    others = [each for each in active if each is not chosen]
+    return Choice(chosen, why, (*others, *rest))
+
+
+def _first(active: Sequence[Workflow], circumstances: Circumstances) -> tuple[Workflow, str]:
+    claim = circumstances.claim
+    first = active[0]
+    own = next((each for each in active if claim and each.key == claim.workflow), None)
+    if own is not None and claim is not None:
+        newer = next((each for each in active if _declared_since(each, claim, circumstances)), None)
+        if newer is None or newer is own:
+            return own, "this session works on it"
+        return newer, f"it was declared after this session took up {own.name!r}"
+    if len(active) == 1:
+        return first, f"it is the only active one, {_origin(first)}"
+    return first, _origin(first)
+
+
+def _origin(workflow: Workflow) -> str:
+    if workflow.declared == "local":
+        return "CLAUDE.local.md declares it"
+    if workflow.declared == "plan":
+        return "its plan is the latest edited one in progress"
+    return "it is the one that was changed last"
+
+
+def _declared_since(workflow: Workflow, claim: Claim, circumstances: Circumstances) -> bool:
+    """Whether markdown names *workflow* now and did not when *claim* was made."""
+    if workflow.key in {claim.workflow, claim.declared} or workflow.key in circumstances.taken:
+        return False
+    if workflow.declared == "local":
+        return True
+    claimed = clock.parse(claim.at)
+    return (
+        workflow.declared == "plan"
+        and claimed is not None
+        and (workflow.created_at is None or workflow.created_at > claimed)
+    )
+
+
+def _rank(workflow: Workflow, circumstances: Circumstances) -> tuple[object, ...]:
+    elsewhere = bool(
+        circumstances.branch and workflow.branch and workflow.branch != circumstances.branch
+    )
+    source = {"local": 0, "plan": 1, None: 2}[workflow.declared]
+    edited = min(workflow.declared_at, circumstances.now.timestamp())
+    changed = min(workflow.changed_at, circumstances.now).timestamp()
+    return (
+        workflow.key in circumstances.taken and source != 0,
+        elsewhere,
+        source,
+        -edited if source == 1 else 0.0,
+        -changed,
+        workflow.key,
+    )

@@ -1,0 +1,96 @@
+"""Which session works on which workflow, and in which root: one small file a session.
+
+Kept in the user's folder: a record in a repository could send a session to another's work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from typing import NamedTuple
+
+from holdfast.store import replace_file
+
+_KEPT_FOR = 30 * 24 * 3600  # seconds since the record was last written
+
+
+class Claim(NamedTuple):
+    """A session's root and the workflow that it owns, by writing to it or being restored into it."""
+
+    session: str
+    root: str
+    workflow: str  # its key; empty when only the root is known
+    at: str  # since when, ISO 8601
+    declared: str  # the key that CLAUDE.local.md declared at that time; empty for none
+
+
+def _path(state_dir: str, session: str) -> str:
+    name = hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
+    return os.path.join(state_dir, "sessions", f"{name}.json")
+
+
+def known(state_dir: str | None, session: str | None) -> bool:
+    """Whether there is a record of *session*, without reading it."""
+    return bool(state_dir and session) and os.path.exists(_path(state_dir or "", session or ""))
+
+
+def recall(state_dir: str | None, session: str | None) -> Claim | None:
+    """What is recorded of *session*."""
+    if not state_dir or not session:
+        return None
+    claim = _load(_path(state_dir, session))
+    return claim if claim and claim.session == session else None
+
+
+def _load(path: str) -> Claim | None:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            record = json.load(stream)
+    except (OSError, ValueError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    values = [record.get(field) for field in Claim._fields]
+    if not all(isinstance(value, str) for value in values):
+        return None
+    return Claim(*values)  # type: ignore[arg-type]  # the line above makes them strings
+
+
+def remember(state_dir: str | None, claim: Claim) -> None:
+    """Record *claim*, unless it is recorded already. Without a user's folder nothing is kept."""
+    if not state_dir or not claim.session or recall(state_dir, claim.session) == claim:
+        return
+    path = _path(state_dir, claim.session)
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        replace_file(path, json.dumps(claim._asdict(), indent=1).encode(), mode=0o600)
+        _prune(os.path.dirname(path))
+    except OSError:
+        # Selection falls back to what is declared; nothing of the workflow is lost.
+        return
+
+
+def others(state_dir: str | None, session: str | None, root: str) -> dict[str, list[str]]:
+    """The other sessions that own a workflow of *root*, by the workflow's key."""
+    owners: dict[str, list[str]] = {}
+    if not state_dir:
+        return owners
+    folder = os.path.join(state_dir, "sessions")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return owners
+    for name in names:
+        claim = _load(os.path.join(folder, name))
+        if claim and claim.root == root and claim.workflow and claim.session != session:
+            owners.setdefault(claim.workflow, []).append(claim.session)
+    return owners
+
+
+def _prune(folder: str) -> None:
+    oldest = time.time() - _KEPT_FOR
+    for entry in os.scandir(folder):
+        if entry.stat(follow_symlinks=False).st_mtime < oldest:
+            os.unlink(entry.path)

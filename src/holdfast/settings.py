@@ -1,0 +1,135 @@
+"""What is configured: .claude/holdfast.toml in the project over the user's holdfast.toml.
+
+A wrong file is reported and ignored as a whole. A repository is not trusted to widen what is
+read: keys in USER_ONLY count only in the user's file. Stdlib only; it runs before every answer.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from holdfast.errors import SettingsInvalid
+
+PROJECT_FILE = os.path.join(".claude", "holdfast.toml")
+LARGEST = 64 * 1024
+
+# What SessionStart does, by the source that the client names.
+RESTORE = {"compact": "full", "resume": "full", "fork": "full", "startup": "line", "clear": "line"}
+
+
+class Settings(NamedTuple):
+    """Every key, with its default."""
+
+    enabled: bool = True
+    plans: tuple[str, ...] = ("PLAN.md", "CLAUDE/Plan/*/PLAN.md")
+    stale_days: int = 7
+    restore: Mapping[str, str] = RESTORE
+    reading_roots: tuple[str, ...] = ()
+
+    def restores(self, source: str) -> str:
+        """What a SessionStart with *source* does: full, line or off."""
+        return self.restore.get(source, "off")
+
+
+USER_ONLY = frozenset({"reading_roots"})
+
+
+class Loaded(NamedTuple):
+    settings: Settings
+    problems: tuple[str, ...]  # one line for each file that was ignored
+    files: tuple[str, ...]  # those that count
+
+
+def load(root: str | None, user_file: str | None) -> Loaded:
+    """The settings that hold in *root*; never raises."""
+    merged: dict[str, object] = {}
+    problems: list[str] = []
+    used: list[str] = []
+    project_file = os.path.join(root, PROJECT_FILE) if root else None
+    for path, is_users in ((user_file, True), (project_file, False)):
+        if path is None or not os.path.lexists(path):
+            continue
+        try:
+            values = _read(path, is_users=is_users)
+        except SettingsInvalid as error:
+            problems.append(f"settings ignored: {error}")
+            continue
+        restore = {**_restore_of(merged), **_restore_of(values)}
+        merged.update(values)
+        if restore:
+            merged["restore"] = {**RESTORE, **restore}
+        used.append(path)
+    return Loaded(Settings(**merged), tuple(problems), tuple(used))  # type: ignore[arg-type]  # checked key by key in _read
+
+
+def _restore_of(values: Mapping[str, object]) -> dict[str, str]:
+    restore = values.get("restore")
+    return dict(restore) if isinstance(restore, dict) else {}
+
+
+def _read(path: str, *, is_users: bool) -> dict[str, object]:
+    import tomllib  # noqa: PLC0415  # most projects have no settings file and need not pay for it
+
+    try:
+        with open(path, "rb") as stream:
+            raw = stream.read(LARGEST + 1)
+        if len(raw) > LARGEST:
+            raise SettingsInvalid(path, f"larger than {LARGEST} bytes")
+        values = tomllib.loads(raw.decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsInvalid(path, " ".join(str(error).split())) from error
+    checked: dict[str, object] = {}
+    for key, value in values.items():
+        if key not in _CHECKS:
+            close = difflib.get_close_matches(key, _CHECKS, 1)
+            guess = f" (did you mean {close[0]!r}?)" if close else ""
+            raise SettingsInvalid(path, f"unknown key {key!r}{guess}")
+        if key in USER_ONLY and not is_users:
+            raise SettingsInvalid(path, f"{key!r} counts only in the user's own file")
+        check, expected = _CHECKS[key]
+        if not check(value):
+            raise SettingsInvalid(path, f"{key}: expected {expected}, found {value!r:.80}")
+        checked[key] = tuple(value) if isinstance(value, list) else value
+    return checked
+
+
+def _is_relative_globs(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, str)
+        and item
+        and "\\" not in item
+        and "**" not in item
+        and not os.path.isabs(item)
+        and ".." not in item.split("/")
+        for item in value
+    )
+
+
+def _is_folders(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, str) and os.path.isabs(os.path.expanduser(item)) for item in value
+    )
+
+
+def _is_restore(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        source in RESTORE and depth in {"full", "line", "off"} for source, depth in value.items()
+    )
+
+
+_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "enabled": (lambda value: isinstance(value, bool), "true or false"),
+    "plans": (_is_relative_globs, "a list of globs below the project, such as 'docs/*/PLAN.md'"),
+    "stale_days": (
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 3650,
+        "a whole number of days from 1 to 3650",
+    ),
+    "restore": (
+        _is_restore,
+        f"a table of {', '.join(RESTORE)}, each 'full', 'line' or 'off'",
+    ),
+    "reading_roots": (_is_folders, "a list of absolute folders"),
+}

@@ -1,0 +1,153 @@
+"""A compaction cycle through the real door: for the demo, the command line and tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from holdfast.clock import Clock
+from holdfast.hooks import launch
+from holdfast.project import Surroundings
+from holdfast.wire.replies import Outcome
+
+
+class Door(Protocol):
+    """Something that answers hook input."""
+
+    def fire(self, payload: Mapping[str, object]) -> Outcome:
+        """The answer to one event."""
+
+
+@dataclass
+class InProcess:
+    """The door without a process around it; quick, and easy to step into."""
+
+    surroundings: Surroundings
+    clock: Clock
+
+    def fire(self, payload: Mapping[str, object]) -> Outcome:
+        return launch.run(encode(payload), self.surroundings, self.clock)
+
+
+@dataclass
+class InSubprocess:
+    """The door as a client opens it: a new process for each event."""
+
+    environment: Mapping[str, str]
+    cwd: str
+    timeout: float = 60.0
+
+    def start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "holdfast", "hook"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(self.environment),
+            cwd=self.cwd,
+        )
+
+    def fire(self, payload: Mapping[str, object]) -> Outcome:
+        return self.fire_raw(encode(payload))
+
+    def fire_raw(self, raw: bytes) -> Outcome:
+        with self.start() as process:
+            try:
+                stdout, stderr = process.communicate(raw, timeout=self.timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return Outcome(stdout, stderr.decode("utf-8", "replace").strip(), process.returncode)
+
+    def fire_at_once(self, payloads: list[Mapping[str, object]]) -> list[Outcome]:
+        """All of *payloads* in parallel, as the client runs the hooks of one event."""
+        running = [self.start() for _ in payloads]
+        for process, payload in zip(running, payloads, strict=True):
+            if process.stdin:
+                process.stdin.write(encode(payload))
+                process.stdin.close()
+                process.stdin = None
+        outcomes = []
+        for process in running:
+            with process:
+                stdout, stderr = process.communicate(timeout=self.timeout)
+            text = stderr.decode("utf-8", "replace").strip()
+            outcomes.append(Outcome(stdout, text, process.returncode))
+        return outcomes
+
+
+def encode(payload: Mapping[str, object]) -> bytes:
+    return json.dumps(payload).encode()
+
+
+@dataclass(frozen=True)
+class Session:
+    """Makes the payloads that the client sends for one session."""
+
+    id: str
+    cwd: str
+    agent_id: str | None = None
+
+    def payload(self, event: str, **fields: object) -> dict[str, object]:
+        common: dict[str, object] = {
+            "session_id": self.id,
+            "transcript_path": os.path.join(self.cwd, f"{self.id}.jsonl"),
+            "cwd": self.cwd,
+            "hook_event_name": event,
+        }
+        if self.agent_id is not None:
+            common["agent_id"] = self.agent_id
+        return common | fields
+
+    def pre_compact(self, trigger: str = "manual") -> dict[str, object]:
+        return self.payload("PreCompact", trigger=trigger, custom_instructions=None)
+
+    def session_start(self, source: str = "compact") -> dict[str, object]:
+        return self.payload("SessionStart", source=source, model="simulated")
+
+    def post_compact(self, trigger: str = "manual") -> dict[str, object]:
+        return self.payload("PostCompact", trigger=trigger, compact_summary="(simulated)")
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """What the three events of one compaction were answered."""
+
+    note: str  # for the summariser
+    guidance: str  # for the model
+    message: str  # for the person
+    outcomes: tuple[Outcome, ...]
+
+
+def cycle(
+    door: Door, session: Session, *, trigger: str = "manual", pre_compact: bool = True
+) -> Cycle:
+    """One compaction: PreCompact, unless it is left out, SessionStart(compact), PostCompact."""
+    saved = door.fire(session.pre_compact(trigger)) if pre_compact else Outcome()
+    started = door.fire(session.session_start("compact"))
+    ended = door.fire(session.post_compact(trigger))
+    reply = read_reply(started)
+    return Cycle(
+        note=saved.stdout.decode("utf-8"),
+        guidance=context_of(reply),
+        message=str(reply.get("systemMessage", "")),
+        outcomes=(saved, started, ended),
+    )
+
+
+def read_reply(outcome: Outcome) -> dict[str, Any]:
+    """The JSON that a hook printed; empty when it printed none."""
+    if not outcome.stdout:
+        return {}
+    reply = json.loads(outcome.stdout)
+    return reply if isinstance(reply, dict) else {}
+
+
+def context_of(reply: Mapping[str, Any]) -> str:
+    """What of *reply* the model gets."""
+    return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))

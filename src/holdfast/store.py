@@ -1,0 +1,257 @@
+"""The only writer of state, and what makes it durable.
+
+Rule 1: a write is whole or absent. The bytes go to a temporary file that is synced and then
+        renamed over the target, and the folder is synced after it. Nobody ever sees half a state,
+        whether the process is killed or the disk is full.
+Rule 2: who writes has read inside the lock. There is one lock a project, an operating system lock,
+        so it is gone with its owner.
+Rule 3: nothing is written through what lies at the target: a rename replaces a symlink and leaves
+        the file that it pointed at alone. A folder that leads outside the project is refused.
+Rule 4: what cannot be read is moved aside, never deleted, and the last good copy is at hand.
+
+All that is Holdfast's own lies in .claude/holdfast/, which only its owner can read and which git
+ignores, so that no glob, find or rm -rf of a workflow's folder meets it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from holdfast.errors import StateLocked, StateUnreadable, StateUnwritable
+from holdfast.project import contains
+
+HOOK_WAIT = 2.0
+COMMAND_WAIT = 30.0
+LARGEST = 5 * 1024 * 1024
+
+
+def replace_file(path: str, data: bytes, *, mode: int, staging: str | None = None) -> None:
+    """Put *data* at *path*, whole or not at all. The temporary file is made in *staging*."""
+    folder = os.path.dirname(path)
+    descriptor, temporary = tempfile.mkstemp(prefix=".tmp-", dir=staging or folder)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            if hasattr(os, "fchmod"):
+                os.fchmod(stream.fileno(), mode)
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if staging and error.errno == errno.EXDEV:  # the target lies on another file system
+            replace_file(path, data, mode=mode)
+            return
+        raise
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_file(path: Path, limit: int = LARGEST) -> tuple[bytes, float]:
+    """The bytes of a regular file and its mtime. A device, a FIFO or a giant is StateUnreadable."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise StateUnreadable(path, error.strerror or str(error)) from error
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise StateUnreadable(path, "not a regular file")
+        try:
+            data = stream.read(limit + 1)
+        except OSError as error:
+            raise StateUnreadable(path, error.strerror or str(error)) from error
+    if len(data) > limit:
+        raise StateUnreadable(path, f"larger than {limit} bytes")
+    return data, status.st_mtime
+
+
+class Copies(NamedTuple):
+    """What we last wrote to a state file, and what was there before its content last changed."""
+
+    path: str  # relative to the root, with forward slashes
+    good: str
+    previous: str | None
+    mtime: float = 0.0  # when the copy was made
+
+
+class Store:
+    """Reads and writes below one project root."""
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(os.path.realpath(root))
+        self.private = self.root / ".claude" / "holdfast"
+
+    @contextlib.contextmanager
+    def lock(self, wait: float) -> Iterator[None]:
+        """Hold the project's lock, or raise StateLocked after *wait* seconds."""
+        # Imported here: it costs three bare interpreter starts, and most runs write nothing.
+        from filelock import FileLock, Timeout  # noqa: PLC0415
+
+        self._prepare()
+        path = self.private / "lock"
+        held = FileLock(path)
+        try:
+            held.acquire(timeout=wait, poll_interval=0.01)
+        except Timeout as error:
+            raise StateLocked(path, wait) from error
+        except OSError as error:
+            raise StateUnwritable(path, error.strerror or str(error)) from error
+        try:
+            yield
+        finally:
+            held.release()
+
+    def _prepare(self) -> None:
+        """Make our own folder: 0700, with a .gitignore of everything."""
+        ignore = self.private / ".gitignore"
+        if ignore.exists():
+            return
+        self._contained(self.private)
+        try:
+            self.private.parent.mkdir(exist_ok=True)
+            self.private.mkdir(mode=0o700, exist_ok=True)
+            (self.private / "tmp").mkdir(exist_ok=True)
+            replace_file(str(ignore), b"*\n", mode=0o600)
+        except OSError as error:
+            raise StateUnwritable(self.private, error.strerror or str(error)) from error
+
+    def _contained(self, path: Path) -> None:
+        if not contains(str(self.root), os.path.realpath(path)):
+            raise StateUnwritable(path, "its folder leads outside the project")
+
+    def relative(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Write *data* to *path* below the root; to be called inside the lock."""
+        self._contained(path.parent)
+        private = self.private in path.parents
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            mode = 0o600 if private else _mode_for(path)
+            (self.private / "tmp").mkdir(exist_ok=True)
+            replace_file(str(path), data, mode=mode, staging=str(self.private / "tmp"))
+        except OSError as error:
+            raise StateUnwritable(path, error.strerror or str(error)) from error
+
+    def remove(self, path: Path) -> None:
+        """Delete our own state file *path*, and its folder if that is then empty."""
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StateUnwritable(path, error.strerror or str(error)) from error
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()
+
+    # Copies of one state file: the last good one, and the one before for undo.
+
+    def _copies_path(self, relative: str) -> Path:
+        name = relative.replace("%", "%25").replace("/", "%2F")
+        if len(os.fsencode(name)) > 240:
+            import hashlib  # noqa: PLC0415  # only for names that no file system would take
+
+            name = hashlib.sha256(os.fsencode(relative)).hexdigest()
+        return self.private / "copies" / name
+
+    def copies(self, path: Path) -> Copies | None:
+        return _read_copies(self._copies_path(self.relative(path)))
+
+    def copied_since(self, path: Path, mtime: float) -> bool:
+        """Whether the copy of *path* is not older than *mtime*."""
+        try:
+            return self._copies_path(self.relative(path)).stat().st_mtime >= mtime
+        except OSError:
+            return False
+
+    def all_copies(self) -> list[Copies]:
+        folder = self.private / "copies"
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            return []
+        found = (_read_copies(folder / name) for name in names)
+        return [copies for copies in found if copies]
+
+    def keep(self, path: Path, good: bytes, previous: bytes | None) -> None:
+        """Note *good* as what *path* now holds, and *previous* as what undo goes back to."""
+        relative = self.relative(path)
+        record = {
+            "path": relative,
+            "good": good.decode("utf-8", "replace"),
+            "previous": None if previous is None else previous.decode("utf-8", "replace"),
+        }
+        encoded = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+        self.write(self._copies_path(relative), encoded)
+
+    def forget(self, path: Path) -> None:
+        with contextlib.suppress(OSError):
+            self._copies_path(self.relative(path)).unlink(missing_ok=True)
+
+    def set_aside(self, path: Path, stamp: str, *, move: bool) -> Path:
+        """Keep what lies at *path* in quarantine; *move* takes it out of the way as well."""
+        target = self._free(self.private / "quarantine", stamp, path.name)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if move:
+                os.replace(path, target)
+                return target
+        except OSError as error:
+            raise StateUnwritable(target, error.strerror or str(error)) from error
+        self.write(target, read_file(path)[0])
+        return target
+
+    def archive(self, name: str, stamp: str, data: bytes) -> Path:
+        """Keep the last state of a workflow that has ended."""
+        target = self._free(self.private / "archive", stamp, name)
+        self.write(target, data)
+        return target
+
+    @staticmethod
+    def _free(folder: Path, stamp: str, name: str) -> Path:
+        tail = name.encode("utf-8", "surrogateescape")[-180:].decode("utf-8", "ignore")
+        target, count = folder / f"{stamp}-{tail}", 1
+        while os.path.lexists(target):
+            count += 1
+            target = folder / f"{stamp}-{count}-{tail}"
+        return target
+
+
+def _mode_for(path: Path) -> int:
+    """The mode that the file has, else what the umask leaves of 0666."""
+    try:
+        return stat.S_IMODE(os.lstat(path).st_mode) if not path.is_symlink() else 0o600
+    except OSError:
+        umask = os.umask(0)
+        os.umask(umask)
+        return 0o666 & ~umask
+
+
+def _read_copies(path: Path) -> Copies | None:
+    try:
+        raw, mtime = read_file(path, 3 * LARGEST)
+        record = json.loads(raw)
+    except (StateUnreadable, ValueError):
+        return None
+    match record:
+        case {"path": str(where), "good": str(good), "previous": str() | None as previous}:
+            return Copies(where, good, previous, mtime)
+    return None

@@ -1,0 +1,122 @@
+"""The one use case behind every hook and command: find the root, detect, merge, save."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from holdfast import ledger, project, sessions, settings
+from holdfast.clock import Clock
+from holdfast.errors import HoldfastError
+from holdfast.formats.base import Place, Workflow
+from holdfast.formats.registry import FORMATS
+from holdfast.project import Surroundings
+from holdfast.selection import Choice, Circumstances, choose
+from holdfast.store import HOOK_WAIT, Store
+
+
+@dataclass
+class Synced:
+    """All workflows of the project as they are now, and what came of saving them."""
+
+    place: Place
+    session: str | None
+    state_dir: str | None
+    claim: sessions.Claim | None
+    workflows: list[Workflow] = field(default_factory=list)
+    looked: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    saved: list[str] = field(default_factory=list)
+    failure: HoldfastError | None = None
+    searched: Sequence[str] = ()
+
+    @property
+    def root(self) -> str:
+        return str(self.place.root)
+
+    def choice(self) -> Choice:
+        """The workflow that this session gets."""
+        return choose(
+            self.workflows,
+            Circumstances(
+                now=self.place.now,
+                branch=self.place.branch,
+                claim=self.claim,
+                taken=sessions.others(self.state_dir, self.session, self.root),
+            ),
+        )
+
+    def told(self) -> None:
+        """The person has seen the notes; they need not be repeated."""
+        store = self.place.store
+        if not ledger.load(store).untold:
+            return
+        try:
+            with store.lock(HOOK_WAIT):
+                entries = ledger.load(store)
+                entries.untold.clear()
+                ledger.save(store, entries)
+        except HoldfastError:
+            return  # then they are told once more
+
+    def take(self, workflow: Workflow) -> None:
+        """Record that this session owns *workflow*."""
+        if not self.session:
+            return
+        if self.claim and self.claim.workflow == workflow.key and self.claim.root == self.root:
+            return
+        declared = next((each.key for each in self.workflows if each.declared == "local"), "")
+        self.claim = sessions.Claim(
+            self.session, self.root, workflow.key, self.place.now.isoformat(), declared
+        )
+        sessions.remember(self.state_dir, self.claim)
+
+
+def place_for(cwd: str, session: str | None, surroundings: Surroundings, clock: Clock) -> Place:
+    """Where the workflow of this session, called from *cwd*, is kept."""
+    now = clock.now()
+    user_file = surroundings.config_file
+
+    def place(root: str) -> Place:
+        loaded = settings.load(root, user_file)
+        return Place(Store(root), loaded.settings, now, project.branch(root))
+
+    def present(root: str) -> bool:
+        here = place(root)
+        return any(each.present(here) for each in FORMATS)
+
+    claim = sessions.recall(surroundings.state_dir, session)
+    folders = project.candidates(cwd, surroundings.client_project)
+    if claim:
+        folders.insert(0, claim.root)
+    fallback = project.root_for_new(cwd, surroundings.client_project)
+    return place(project.locate(folders, present, fallback))
+
+
+def run(
+    cwd: str,
+    session: str | None,
+    surroundings: Surroundings,
+    clock: Clock,
+    *,
+    wait: float | None,
+) -> Synced:
+    """Bring every workflow of the project up to date; with *wait* None without writing."""
+    place = place_for(cwd, session, surroundings, clock)
+    synced = Synced(
+        place, session, surroundings.state_dir, sessions.recall(surroundings.state_dir, session)
+    )
+    synced.searched = project.candidates(cwd, surroundings.client_project)
+    synced.notes += settings.load(str(place.root), surroundings.config_file).problems
+    if not place.settings.enabled:
+        return synced
+    for each in FORMATS:
+        survey = each.sync(place, wait)
+        synced.workflows += survey.workflows
+        synced.looked += survey.looked
+        synced.notes += survey.notes
+        synced.saved += survey.saved
+        synced.failure = synced.failure or survey.failure
+    untold = ledger.load(place.store).untold
+    synced.notes = list(dict.fromkeys([*synced.notes, *untold]))
+    return synced

@@ -1,0 +1,325 @@
+"""The commands, run as agents and people run them: rightly, and wrongly."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from holdfast.testing import Compactions, Project
+
+
+def start(project: Project, *more: str, session: str | None = None) -> None:
+    project.run("start", "Feature X", "--phases", "Design,Build,Test", *more, session=session)
+
+
+def test_start_takes_every_fact(holdfast_project: Project) -> None:
+    """Name, type, phases, reading, reminders, context."""
+    done = holdfast_project.run(
+        "start", "QA", "--type", "qa-loop", "--phases", "Run, Fix,Verify",
+        "--read", "@docs/a.md", "--read", "docs/b.md",
+        "--remind", "one", "--remind", "two",
+        "--context", "iteration=3", "--context", "ok=true", "--context", "url=a=b",
+    )  # fmt: skip
+    assert done.stdout == "Workflow started: QA, phase 1/3 (Run)\n"
+    state = holdfast_project.state()
+    state.pop("holdfast")
+    state.pop("created_at")
+    assert state == {
+        "workflow": "QA",
+        "workflow_type": "qa-loop",
+        "phase": {"current": 1, "total": 3, "name": "Run", "status": "in_progress"},
+        "required_reading": ["@docs/a.md", "@docs/b.md"],
+        "context": {"iteration": 3, "ok": True, "url": "a=b"},
+        "key_reminders": ["one", "two"],
+    }
+
+
+def test_phases_know_their_names(holdfast_project: Project) -> None:
+    """From `start --phases`, or from the command itself."""
+    start(holdfast_project)
+    assert "phase 2/3 (Build)" in holdfast_project.run("phase", "next").stdout
+    assert "phase 3/3 (Ship)" in holdfast_project.run("phase", "next", "--name", "Ship").stdout
+    assert "phase 1/3 (Design)" in holdfast_project.run("phase", "set", "1").stdout
+    assert "phase 4/4" in holdfast_project.run("phase", "set", "4", "--total", "4").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["phase", "set", "9"], "there is no phase 9 of 3"),
+        (["phase", "set", "0"], "Invalid value"),
+        (["phase", "set", "1", "--status", "odd"], "Invalid value"),
+        (["context", "novalue"], "not of the form key=value"),
+        (["context"], "Nothing to do"),
+        (["context", "--drop", "nothing"], "there is no context value 'nothing'"),
+        (["remind", "--drop", "nothing"], "not there: nothing"),
+        (["block", "--clear"], "is not blocked"),
+        (["undo"], "there is no earlier state"),
+        (["show", "Other"], "no workflow is called 'Other'"),
+        (["switch", "Feature X"], "no session is known here"),
+        (["start", "feature x"], "is kept already, in phase 1/3"),
+        (["start", " "], "a workflow needs a name"),
+        (["inspect", "nowhere.json"], "No such file"),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_wrong_use_says_what_is_wrong(
+    arguments: list[str], message: str, holdfast_project: Project
+) -> None:
+    """On stderr, with an exit code, and without changing anything."""
+    start(holdfast_project)
+    before = holdfast_project.state_files()[0].read_bytes()
+    done = holdfast_project.run(*arguments, check=False)
+    assert done.returncode in {1, 2}
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert holdfast_project.state_files()[0].read_bytes() == before
+
+
+def test_the_last_phase_has_no_next(holdfast_project: Project) -> None:
+    """The error says what comes instead."""
+    holdfast_project.run("start", "W")
+    done = holdfast_project.run("phase", "next", check=False)
+    assert done.returncode == 1
+    assert "phase 1/1 is the last one" in done.stderr
+    assert "holdfast complete" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["phase", "next"], ["remind", "x"], ["complete"], ["show"], ["preview"], ["undo"]],
+)
+def test_without_a_workflow_the_next_step_is_told(
+    arguments: list[str], holdfast_project: Project
+) -> None:
+    """Cause and next step."""
+    done = holdfast_project.run(*arguments, check=False)
+    assert done.returncode == 1
+    assert "no workflow is active" in done.stderr
+    assert "holdfast start" in done.stderr
+
+
+def test_block_and_clear(holdfast_project: Project) -> None:
+    """The reason is in the context while it holds."""
+    start(holdfast_project)
+    holdfast_project.run("block", "no database")
+    state = holdfast_project.state()
+    assert state["phase"]["status"] == "blocked"
+    assert state["context"] == {"blocked_by": "no database"}
+    holdfast_project.run("block", "--clear")
+    state = holdfast_project.state()
+    assert state["phase"]["status"] == "in_progress"
+    assert state["context"] == {}
+
+
+def test_items_can_be_dropped(holdfast_project: Project) -> None:
+    """Reminders, reading and context values."""
+    start(holdfast_project, "--remind", "a", "--remind", "b", "--read", "@x.md", "-c", "k=1")
+    holdfast_project.run("remind", "--drop", "a")
+    holdfast_project.run("read", "--drop", "x.md")
+    holdfast_project.run("context", "--drop", "k")
+    state = holdfast_project.state()
+    assert (state["key_reminders"], state["required_reading"], state["context"]) == (["b"], [], {})
+
+
+def test_undo_and_undo_again(holdfast_project: Project) -> None:
+    """Back, and forth; a hook's save in between does not count as a change."""
+    start(holdfast_project)
+    holdfast_project.run("phase", "next")
+    holdfast_project.run("remind", "x")
+    holdfast_project.run("undo")
+    assert holdfast_project.state()["key_reminders"] == []
+    assert holdfast_project.state()["phase"]["current"] == 2
+    holdfast_project.run("undo")
+    assert holdfast_project.state()["key_reminders"] == ["x"]
+
+
+def test_undo_is_not_undone_by_the_markdown(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A change that came from markdown can be taken back, and stays so while that is unedited."""
+    holdfast_project.declare("W", phase="1/3 - A")
+    compaction_cycle()
+    holdfast_project.declare("W", phase="2/3 - B")
+    compaction_cycle()
+    holdfast_project.run("undo")
+    assert "phase 1 of 3: A." in compaction_cycle(2).guidance
+
+
+def test_undo_takes_back_a_complete(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Completed by mistake: everything is there again."""
+    start(holdfast_project, "--remind", "precious")
+    holdfast_project.run("phase", "next")
+    before = holdfast_project.state()
+    holdfast_project.run("complete")
+    assert holdfast_project.states() == []
+    holdfast_project.run("undo")
+    after = holdfast_project.state()
+    for state in (before, after):
+        state.pop("holdfast")
+    assert after == before
+    assert "precious" in compaction_cycle().guidance
+
+
+def test_ignore_and_resume(holdfast_project: Project, compaction_cycle: Compactions) -> None:
+    """Neither saved nor restored in between."""
+    holdfast_project.declare("W", phase="1/3 - A")
+    compaction_cycle()
+    holdfast_project.run("ignore")
+    holdfast_project.declare("W", phase="2/3 - B")
+    assert compaction_cycle().guidance == ""
+    assert holdfast_project.state()["phase"]["current"] == 1
+    assert "ignored" in holdfast_project.run("list").stdout
+    shown = holdfast_project.run("resume", "W").stdout
+    assert "phase 2 of 3: B." in shown
+    assert "phase 2 of 3: B." in compaction_cycle().guidance
+
+
+def test_switch_and_resume_are_the_sessions(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Each session has its own workflow; a beginning of the name is enough."""
+    holdfast_project.run("start", "Alpha")
+    holdfast_project.run("start", "Beta")
+    holdfast_project.run("switch", "alp", session="one")
+    holdfast_project.run("resume", "beta", session="two")
+    assert "Alpha" in compaction_cycle(session="one").guidance.splitlines()[0]
+    assert "Beta" in compaction_cycle(session="two").guidance.splitlines()[0]
+
+
+def test_an_ambiguous_name_is_refused(holdfast_project: Project) -> None:
+    """It could be any of several."""
+    holdfast_project.run("start", "Auth one")
+    holdfast_project.run("start", "Auth two")
+    done = holdfast_project.run("show", "auth", check=False)
+    assert done.returncode == 1
+    assert "could be any of" in done.stderr
+
+
+def test_reading_commands_write_nothing(holdfast_project: Project) -> None:
+    """Looking changes no file in the project."""
+    holdfast_project.declare("W", phase="1/3 - A", reading=["@a.md"])
+    before = sorted(holdfast_project.root.rglob("*"))
+    for command in ("status", "list", "show", "why", "preview", "log"):
+        done = holdfast_project.run(command)
+        assert done.stdout
+    assert sorted(holdfast_project.root.rglob("*")) == before
+
+
+@pytest.mark.parametrize("command", ["status", "list", "show", "why", "log", "simulate"])
+def test_json_for_programs(command: str, holdfast_project: Project) -> None:
+    """Every read command prints JSON when asked."""
+    holdfast_project.declare("Größe 数据", phase="1/3 - A")
+    holdfast_project.run("simulate")
+    done = holdfast_project.run(command, "--json")
+    assert "Größe 数据" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
+
+
+def test_preview_is_what_a_compaction_gives(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The same text, before it happens."""
+    holdfast_project.declare("W", phase="1/3 - A", reminders=["r"])
+    compaction_cycle()
+    preview = holdfast_project.run("preview").stdout
+    assert preview.rstrip("\n") == compaction_cycle().guidance
+
+
+SILENCES = {
+    "no status line says In Progress": ("PLAN.md", "# A plan\n\n## Phase 1: x\n- [ ] y\n"),
+    "empty": ("CLAUDE.local.md", ""),
+    "no Workflow: field": ("CLAUDE.local.md", "# Notes\n\n```\nWorkflow: X\nPhase: 1/2\n```\n"),
+    "neither a Phase: field nor": ("CLAUDE.local.md", "Workflow: X\n"),
+    "larger than": ("CLAUDE.local.md", "x" * (5 * 1024 * 1024 + 1)),
+}
+
+
+@pytest.mark.parametrize("reason", SILENCES)
+def test_why_explains_a_silence(
+    reason: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """What was looked at, and why it declares nothing; in the hook log as well."""
+    holdfast_project.write(*SILENCES[reason])
+    compaction_cycle()
+    told = holdfast_project.run("why").stdout
+    assert reason in told
+    assert "Nothing chosen: no workflow is active." in told
+    assert reason in holdfast_project.run("log").stdout
+
+
+def test_why_in_an_empty_project(holdfast_project: Project) -> None:
+    """Nothing there at all."""
+    told = holdfast_project.run("why").stdout
+    assert "no CLAUDE.local.md" in told
+    assert "No hook has run here yet" in told
+
+
+def test_disabled_commands_say_so(holdfast_project: Project) -> None:
+    """HOLDFAST_DISABLE also stops commands that write."""
+    start(holdfast_project)
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", "phase", "next"],
+        cwd=holdfast_project.root,
+        env={**holdfast_project.environment(), "HOLDFAST_DISABLE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "switched off" in done.stderr
+
+
+def test_the_demo_plays(holdfast_project: Project) -> None:
+    """What `make demo` shows."""
+    shown = holdfast_project.run("demo").stdout
+    for fact in (
+        "Workflow restored: User Auth",
+        "phase 2 of 3: Build.",
+        "15 minutes",
+        "Workflow completed",
+    ):
+        assert fact in shown
+
+
+def test_version_and_help(holdfast_project: Project) -> None:
+    """Every command has a line of help; the hook too."""
+    assert "0.1.0" in holdfast_project.run("--version").stdout
+    assert "JSON on stdin" in holdfast_project.run("hook", "--help").stdout
+
+
+def test_a_plan_given_to_start_is_the_same_workflow(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent names the workflow; the plan gives its next action."""
+    holdfast_project.plan("003-pay", {"Design": ["think"], "Build": ["type"]}, title="Payments")
+    holdfast_project.run(
+        "start",
+        "Payment feature",
+        "--phases",
+        "Design,Build",
+        "--read",
+        "@CLAUDE/Plan/003-pay/PLAN.md",
+    )
+    cycle = compaction_cycle()
+    assert "Payment feature" in cycle.guidance
+    assert "Next action: think" in cycle.guidance
+    assert len(holdfast_project.states()) == 1
+
+
+@pytest.mark.parametrize("session", [None, "mine"])
+def test_complete_needs_no_name_when_all_phases_are_completed(
+    session: str | None, holdfast_project: Project
+) -> None:
+    """It is not active any more, yet it is clearly the one that is meant."""
+    start(holdfast_project, session=session)
+    holdfast_project.run("phase", "set", "3", "--status", "completed", session=session)
+    assert (
+        "Workflow completed: Feature X" in holdfast_project.run("complete", session=session).stdout
+    )

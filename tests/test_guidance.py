@@ -1,0 +1,141 @@
+"""Guidance keeps its budget, its order and its facts, whatever the briefing holds."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import guidance
+from holdfast.briefing import Briefing
+from holdfast.guidance import BUDGET, HEAD, NOTE, Situation
+from holdfast.plaintext import clean, one_line, shorten, units
+from holdfast.reading import Item
+
+texts = st.text(max_size=60) | st.text(min_size=300, max_size=900) | st.just("🚀" * 500)
+briefings = st.builds(
+    Briefing,
+    name=texts,
+    kind=st.just("custom"),
+    phase=st.integers(1, 9),
+    phases=st.integers(9, 99),
+    phase_name=texts,
+    status=st.sampled_from(["in_progress", "blocked"]),
+    next_action=st.none() | texts,
+    gate=st.none() | texts,
+    reading=st.lists(texts, max_size=60).map(tuple),
+    reminders=st.lists(texts, max_size=60).map(tuple),
+    context=st.lists(st.tuples(texts, texts), max_size=60).map(tuple),
+    state_path=st.none() | texts,
+)
+
+
+@given(briefings, st.lists(texts, max_size=20))
+def test_guidance_is_never_over_its_budget(briefing: Briefing, others: list[str]) -> None:
+    """And the head, with phase and reading, is in the first 2,000 units."""
+    items = [Item(path) for path in briefing.reading]
+    text = guidance.for_model(briefing, Situation("compact", items, others, others))
+    assert units(text) <= BUDGET
+    head = shorten(text, HEAD)
+    assert f"phase {briefing.phase} of {briefing.phases}" in head
+    assert not items or "## REQUIRED READING" in head
+    assert "## ACTION REQUIRED" in text
+    assert text == clean(text)
+
+
+@given(briefings)
+def test_every_line_is_there_or_said_to_be_left_out(briefing: Briefing) -> None:
+    """The count behind "… n more" is right."""
+    text = guidance.for_model(briefing, Situation("compact"))
+    if not briefing.reminders:
+        assert "## Key reminders" not in text
+        return
+    section = text.split("## Key reminders\n")[1].split("\n\n##")[0].splitlines()
+    left = 0
+    if section[-1].startswith("… "):
+        left = int(section[-1].split()[1])
+        section = section[:-1]
+    assert len(section) + left == len(briefing.reminders)
+
+
+@given(briefings)
+def test_the_note_for_the_summariser_keeps_its_budget(briefing: Briefing) -> None:
+    """Plain text of one line that is not taken for JSON."""
+    note = guidance.for_summariser(briefing)
+    assert units(note) <= NOTE
+    assert note.startswith("Keep word for word:")
+    assert "\n" not in note
+
+
+@given(briefings)
+def test_lines_for_people_are_lines(briefing: Briefing) -> None:
+    """A message is one line."""
+    for text in (guidance.for_person(briefing, "restored"), guidance.in_one_line(briefing)):
+        assert len(text.splitlines()) == 1
+
+
+def test_the_wording_is_that_of_facts() -> None:
+    """The whole text of a plain case, as the model gets it."""
+    briefing = Briefing(
+        name="User Auth",
+        kind="implementation",
+        phase=2,
+        phases=3,
+        phase_name="Build",
+        status="in_progress",
+        next_action="Connect the session store",
+        gate="all tests pass",
+        reminders=("Use the existing patterns",),
+        context=(("plan_number", "1"),),
+        state_path="untracked/workflow-state/user-auth/state-user-auth-20260101_000000.json",
+    )
+    items = [Item("docs/auth.md"), Item("docs/gone.md", "missing")]
+    text = guidance.for_model(briefing, Situation("compact", items, ["Other: phase 1/2"]))
+    assert (
+        text
+        == """\
+# Workflow restored after the compaction: User Auth
+
+The workflow "User Auth" (type implementation) is in phase 2 of 3: Build. Status: in progress.
+Next action: Connect the session store
+Gate of this phase: all tests pass
+
+## REQUIRED READING
+@docs/auth.md
+@docs/gone.md (missing)
+
+## Key reminders
+- Use the existing patterns
+
+## Context
+- plan_number: 1
+
+## Other workflows here
+- Other: phase 1/2
+
+## ACTION REQUIRED
+1. The files under REQUIRED READING carry details that a summary does not; reading them comes before the next change.
+2. The work continues in phase 2 of 3, Build; nothing before it is to be done again.
+3. The saved state counts where the summary says otherwise. It is kept current with `holdfast phase next`, `holdfast remind`, `holdfast context`, and ended with `holdfast complete`.
+State file: untracked/workflow-state/user-auth/state-user-auth-20260101_000000.json"""
+    )
+
+
+@given(st.text(max_size=400), st.integers(1, 50))
+def test_one_line_is_one_clean_line_within_its_limit(text: str, limit: int) -> None:
+    """Whatever the text."""
+    line = one_line(text, limit)
+    assert units(line) <= limit
+    assert len(line.splitlines()) <= 1
+    line.encode("utf-8")
+
+
+@given(st.text(alphabet="</system-rmind>\x1b[]0m \u202e", max_size=80))
+def test_cleaning_leaves_no_tag_and_no_escape(text: str) -> None:
+    """Also when removing one tag would join the halves of another."""
+    cleaned = clean(text)
+    assert (
+        "</system" not in cleaned.replace(" ", "").replace("</system-", "</system")
+        or ">" not in cleaned
+    )
+    assert not set("\x1b\u202e") & set(cleaned)
+    assert clean(cleaned) == cleaned
