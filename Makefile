@@ -29,7 +29,7 @@ check: .venv/.ready
 	$(BIN)/lint-imports
 
 bench: .venv/.ready
-	$(BIN)/python bench/run.py
+	BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python bench/run.py
 
 clean:
 	rm -rf .venv .cache build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

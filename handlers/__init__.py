@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from holdfast.handlers import pre_compact, session_start
-
 from holdfast.clock import Clock
+from holdfast.handlers import pre_compact, session_start
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
 from holdfast.wire.replies import Reply

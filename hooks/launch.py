@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 import time
 
-from holdfast.hooks import boundary, dispatch
-
 from holdfast import hooklog
 from holdfast.clock import Clock
+from holdfast.hooks import boundary, dispatch
 from holdfast.project import Surroundings, root_for_new
 from holdfast.wire import events, replies
 

@@ -71,10 +71,11 @@ def read_file(path: Path, limit: int = LARGEST) -> tuple[bytes, float]:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise StateUnreadable(path, error.strerror or str(error)) from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise StateUnreadable(path, "not a regular file")
     with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise StateUnreadable(path, "not a regular file")
         try:
             data = stream.read(limit + 1)
         except OSError as error:

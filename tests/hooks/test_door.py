@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from holdfast.hooks import launch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import hooklog
 from holdfast.clock import Clock
+from holdfast.hooks import launch
 from holdfast.project import Surroundings
 from holdfast.simulate import InSubprocess, Session, encode, read_reply
 from holdfast.testing import Compactions, Project

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -30,6 +32,17 @@ def declared(text: str | bytes) -> Declaration:
     looked = look(text)
     assert looked.declaration is not None, looked.reason
     return looked.declaration
+
+
+def test_reading_costs_no_yaml_until_there_is_front_matter() -> None:
+    """Most files have none, and the hook waits for every import."""
+    listing = "import sys, holdfast.formats.canonical.local_source; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", listing], capture_output=True, text=True, check=True
+    )
+    loaded = set(run.stdout.split())
+    assert "holdfast.formats.canonical.local_source" in loaded
+    assert not loaded & {"yaml", "frontmatter"}
 
 
 def phase(text: str) -> PhaseMark | None:

@@ -42,6 +42,24 @@ def test_what_is_not_unicode_is_read_as_western() -> None:
     assert decode(b"caf\xe9 \x81") == "café \x81"
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Status: 🔄 …".encode() + b" \xe9\nPhase", "Status: 🔄 … \ufffd\nPhase"),
+        (b"\xff" + "🔄🔄\r\nPhase".encode(), "\ufffd🔄🔄\nPhase"),
+        ("🔄✓".encode() + b"\xe9, " + "🔄".encode()[:3], "🔄✓\ufffd, "),
+        ("\ufeffé – ".encode() + b"\x96", "é – \ufffd"),
+        # What an earlier reader could not decode stands in the file as U+FFFD, properly encoded.
+        ("\ufffd\ufffd\ufffd".encode() + b" \xe9 \xe8", "\ufffd\ufffd\ufffd \ufffd \ufffd"),
+        ("é".encode() + b" \xe9", "Ã© é"),
+        (b"na\xefve caf\xe9", "naïve café"),
+    ],
+)
+def test_a_few_bad_bytes_cost_no_more_than_themselves(data: bytes, text: str) -> None:
+    """It is UTF-8 as long as more of what is not ASCII is good than bad."""
+    assert decode(data) == text
+
+
 def test_front_matter_keeps_the_line_numbers_of_the_body() -> None:
     """The body has a blank line for each line of front matter."""
     fields, body, problem = front_matter("---\nworkflow: X\n1: 2025-12-09\n---\n# Title\n")

@@ -1,0 +1,75 @@
+"""The hook log: one line a run, bounded, and no reason to fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from holdfast import hooklog
+from holdfast.hooklog import Entry
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_a_line_is_bounded_and_valid() -> None:
+    """Whatever was noted."""
+    entry = Entry()
+    entry.event, entry.session, entry.root = "x" * 500, "\ud800", "r" * 5000
+    entry.decided = "🚀" * 1000
+    entry.why = ["数据" * 1000] * 50
+    line = entry.line(NOW, 1.23456)
+    assert len(line) <= hooklog.LONGEST_LINE
+    record = json.loads(line)
+    assert record["ms"] == 1.2
+    assert record["why"][-1] == "…"
+
+
+def test_it_is_rotated(tmp_path: Path) -> None:
+    """One generation is kept; reading goes over both, oldest first."""
+    line = json.dumps({"n": 0, "pad": "x" * 1000}).encode() + b"\n"
+    for _ in range(hooklog.LARGEST // len(line) + 2):
+        hooklog.append(str(tmp_path), "/p", line)
+    hooklog.append(str(tmp_path), "/p", b'{"n": 1}\n')
+    path = Path(hooklog.path(str(tmp_path), "/p"))
+    assert path.stat().st_size < hooklog.LARGEST
+    assert Path(f"{path}.1").exists()
+    assert list(hooklog.read(str(tmp_path), "/p"))[-1] == {"n": 1}
+
+
+def test_parallel_writers_mix_no_lines(tmp_path: Path) -> None:
+    """Real processes, each with its own lines, across a rotation."""
+    code = (
+        "import sys; from holdfast import hooklog, __version__;"
+        "import json; pad = 'x' * 2000;"
+        "[hooklog.append(sys.argv[1], '/p', json.dumps({'who': sys.argv[2], 'n': n, 'pad': pad})"
+        ".encode() + b'\\n') for n in range(100)]"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(number)])
+        for number in range(8)
+    ]
+    assert {process.wait(60) for process in processes} == {0}
+    path = Path(hooklog.path(str(tmp_path), "/p"))
+    lines = path.read_bytes().splitlines()
+    older = Path(f"{path}.1")
+    lines += older.read_bytes().splitlines() if older.exists() else []
+    assert len({(record["who"], record["n"]) for record in map(json.loads, lines)}) == 800
+
+
+def test_nowhere_to_write_is_no_error(tmp_path: Path) -> None:
+    """A file where the folder should be, or no folder at all."""
+    (tmp_path / "projects").write_text("", encoding="utf-8")
+    hooklog.append(str(tmp_path), "/p", b"{}\n")
+    hooklog.append(None, "/p", b"{}\n")
+    assert list(hooklog.read(None, "/p")) == []
+    assert list(hooklog.read(str(tmp_path), "/p")) == []
+
+
+def test_a_broken_line_is_passed_over(tmp_path: Path) -> None:
+    """Torn by a full disk, say."""
+    for line in (b'{"n": 1}\n', b'{"n": \n', b"[]\n", b'{"n": 2}\n'):
+        hooklog.append(str(tmp_path), "/p", line)
+    assert [record["n"] for record in hooklog.read(str(tmp_path), "/p")] == [1, 2]

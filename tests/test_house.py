@@ -1,0 +1,128 @@
+"""The repository keeps its own promises: settings, docs and layout agree with the code."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from holdfast.cli.main import cli
+from holdfast.handlers import HANDLERS
+from holdfast.settings import RESTORE, Settings
+
+ROOT = Path(__file__).parents[1]
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_readme_opens_with_the_two_commands() -> None:
+    """What a newcomer runs first."""
+    block = text("README.md").split("```")[1]
+    commands = [line.split("#")[0].strip() for line in block.splitlines()[1:]]
+    assert [command for command in commands if command] == ["make demo", "make test"]
+
+
+def test_ci_runs_the_documented_targets() -> None:
+    """The same that a contributor runs."""
+    script = text(".ci/run")
+    assert "make check" in script
+    assert "make test" in script
+
+
+def test_the_settings_example_registers_every_handler() -> None:
+    """In the exec form, without a shell, and nothing that we do not answer."""
+    hooks = json.loads(text("settings.example.json"))["hooks"]
+    assert set(hooks) == set(HANDLERS)
+    for entries in hooks.values():
+        for entry in entries:
+            assert set(entry) == {"hooks"}
+            for hook in entry["hooks"]:
+                assert (hook["type"], hook["command"], hook["args"][0]) == (
+                    "command",
+                    "holdfast",
+                    "hook",
+                )
+
+
+def test_the_settings_table_lists_every_key_with_its_default() -> None:
+    """README and code agree."""
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", text("README.md"), re.MULTILINE))
+    assert set(rows) == set(Settings._fields)
+    defaults = Settings()
+    for key in ("enabled", "plans", "stale_days", "reading_roots"):
+        (value,) = tomllib.loads(f"value = {rows[key].strip('`')}").values()
+        default = getattr(defaults, key)
+        assert value == (list(default) if isinstance(default, tuple) else default)
+    example = text("README.md").split("```toml\n")[1].split("```")[0]
+    assert tomllib.loads(example) == {"restore": dict(RESTORE)}
+
+
+def test_every_command_is_in_the_readme() -> None:
+    """Each has at least its name there."""
+    readme = text("README.md")
+    for name in cli.commands:
+        assert re.search(rf"\b{name}\b", readme), name
+
+
+def test_every_command_and_option_has_help() -> None:
+    """No empty line in --help."""
+
+    def walk(command: click.Command, name: str) -> None:
+        assert command.help, name
+        if isinstance(command, click.Group):
+            for key, inner in command.commands.items():
+                walk(inner, f"{name} {key}")
+
+    walk(cli, "holdfast")
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CLAUDE.md", "docs/testing.md"]
+)
+def test_links_and_paths_in_the_docs_lead_somewhere(name: str) -> None:
+    """Relative links, and source files that are named."""
+    folder = (ROOT / name).parent
+    for target in re.findall(r"\]\(([^)#:]+)\)", text(name)):
+        assert (folder / target).exists(), target
+    for path in re.findall(
+        r"`((?:src|hooks|handlers|tests|docs|bench)/[\w/.]+\.(?:py|md|json|toml))`", text(name)
+    ):
+        assert (ROOT / path).exists(), path
+
+
+def test_claude_md_is_short() -> None:
+    """It is loaded in every session."""
+    assert len(text("CLAUDE.md").splitlines()) < 80
+
+
+def test_no_module_is_missing_from_the_wheel() -> None:
+    """Packages are listed by hand."""
+    listed = set(tomllib.loads(text("pyproject.toml"))["tool"]["setuptools"]["packages"])
+    found = {"holdfast.hooks", "holdfast.handlers"}
+    for path in (ROOT / "src" / "holdfast").rglob("__init__.py"):
+        found.add(".".join(path.parent.relative_to(ROOT / "src").parts))
+    assert listed == found
+
+
+def test_every_module_says_why_it_exists() -> None:
+    """A docstring on top, everywhere."""
+    for folder in ("src", "hooks", "handlers", "tests", "bench"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert path.read_text(encoding="utf-8").startswith('"""'), path
+
+
+def test_nothing_that_tests_leave_behind_is_tracked() -> None:
+    """The ignore file covers what make makes."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert not [name for name in tracked if name.startswith((".venv", "build/", ".cache"))]
