@@ -7,15 +7,18 @@ from holdfast.formats.base import Workflow
 from holdfast.selection import Choice
 from holdfast.sync import Synced
 
+_NAMED = 8  # other workflows; the rest are counted
+
 
 def text(synced: Synced, workflow: Workflow, choice: Choice, arrival: str) -> str:
     """The guidance for *workflow*; what else *choice* was made from is named in one line each."""
     settings = synced.place.settings
     items = reading.resolve(synced.place.root, workflow.briefing.reading, settings.reading_roots)
     others = [each for each in (choice.chosen, *choice.others) if each and each is not workflow]
-    situation = guidance.Situation(
-        arrival, items, [in_brief(each) for each in others], synced.notes
-    )
+    named = [in_brief(each) for each in others[:_NAMED]]
+    if len(others) > _NAMED:
+        named.append(f"… {len(others) - _NAMED} more: holdfast list")
+    situation = guidance.Situation(arrival, items, named, synced.notes)
     return guidance.for_model(workflow.briefing, situation)
 
 

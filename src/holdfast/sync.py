@@ -72,8 +72,10 @@ class Synced:
         sessions.remember(self.state_dir, self.claim)
 
 
-def place_for(cwd: str, session: str | None, surroundings: Surroundings, clock: Clock) -> Place:
-    """Where the workflow of this session, called from *cwd*, is kept."""
+def place_for(
+    cwd: str, claim: sessions.Claim | None, surroundings: Surroundings, clock: Clock
+) -> Place:
+    """Where the workflow of a session with *claim*, called from *cwd*, is kept."""
     now = clock.now()
     user_file = surroundings.config_file
 
@@ -85,7 +87,6 @@ def place_for(cwd: str, session: str | None, surroundings: Surroundings, clock: 
         here = place(root)
         return any(each.present(here) for each in FORMATS)
 
-    claim = sessions.recall(surroundings.state_dir, session)
     folders = project.candidates(cwd, surroundings.client_project)
     if claim:
         folders.insert(0, claim.root)
@@ -100,12 +101,15 @@ def run(
     clock: Clock,
     *,
     wait: float | None,
+    stay: bool = True,
 ) -> Synced:
-    """Bring every workflow of the project up to date; with *wait* None without writing."""
-    place = place_for(cwd, session, surroundings, clock)
-    synced = Synced(
-        place, session, surroundings.state_dir, sessions.recall(surroundings.state_dir, session)
-    )
+    """Bring every workflow of the project up to date; with *wait* None without writing.
+
+    A session stays with the root that is recorded for it, unless *stay* is false.
+    """
+    claim = sessions.recall(surroundings.state_dir, session)
+    place = place_for(cwd, claim if stay else None, surroundings, clock)
+    synced = Synced(place, session, surroundings.state_dir, claim)
     synced.searched = project.candidates(cwd, surroundings.client_project)
     synced.notes += settings.load(str(place.root), surroundings.config_file).problems
     if not place.settings.enabled:

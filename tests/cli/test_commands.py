@@ -323,3 +323,15 @@ def test_complete_needs_no_name_when_all_phases_are_completed(
     assert (
         "Workflow completed: Feature X" in holdfast_project.run("complete", session=session).stdout
     )
+
+
+def test_start_begins_in_the_project_where_it_is_called(holdfast_project: Project) -> None:
+    """A session that works elsewhere may begin a second workflow in another project."""
+    start(holdfast_project, session="mine")
+    other = Project(
+        holdfast_project.root.parent / "other", holdfast_project.home, holdfast_project.clock
+    )
+    other.run("start", "Elsewhere", session="mine")
+    assert other.state()["workflow"] == "Elsewhere"
+    assert holdfast_project.state()["workflow"] == "Feature X"
+    assert "Elsewhere" in other.run("status", session="mine").stdout

@@ -12,10 +12,10 @@ from holdfast.clock import iso
 from holdfast.errors import IllegalMove
 from holdfast.formats.canonical import lifecycle, view
 from holdfast.formats.canonical.declaration import Status, WorkflowType
-from holdfast.formats.canonical.fields import scalar
 from holdfast.formats.canonical.lifecycle import Beginning
-from holdfast.formats.canonical.merge import normal_reading
 from holdfast.formats.canonical.state import State
+from holdfast.formats.canonical.unite import normal_reading
+from holdfast.formats.canonical.values import scalar
 from holdfast.formats.canonical.view import Known
 from holdfast.guidance import for_person
 from holdfast.store import COMMAND_WAIT
@@ -76,7 +76,7 @@ def start(
     """
     if not name.strip():
         raise click.BadParameter("a workflow needs a name")
-    synced = app.look()
+    synced = app.look(stay=False)
     names = [each.strip() for each in phases.split(",") if each.strip()]
     beginning = Beginning(name.strip(), kind, names, reading, reminders, _pairs(context))
     _told(synced, lifecycle.start(synced.place, beginning), "started")

@@ -41,12 +41,15 @@ class App:
         self.surroundings = surroundings
         self.clock = clock
 
-    def look(self, wait: float | None = None) -> Synced:
-        """The project as it is now; only with *wait* is anything saved."""
+    def look(self, wait: float | None = None, *, stay: bool = True) -> Synced:
+        """The project as it is now; only with *wait* is anything saved.
+
+        With *stay* false it is the one around the current directory, wherever the session was.
+        """
         if self.surroundings.disabled and wait is not None:
             raise IllegalMove("Holdfast is switched off", hint="HOLDFAST_DISABLE is set.")
         here = self.surroundings
-        return sync.run(here.cwd, here.session, here, self.clock, wait=wait)
+        return sync.run(here.cwd, here.session, here, self.clock, wait=wait, stay=stay)
 
     def meant(self, synced: Synced, name: str | None) -> Workflow:
         """The workflow called *name*, else the one that this session gets."""

@@ -10,7 +10,7 @@ import click
 
 from holdfast import hooklog, restore
 from holdfast.cli.app import App, dump, json_option, pass_app, say, workflow_option
-from holdfast.errors import StateUnreadable
+from holdfast.errors import HoldfastError, StateUnreadable
 from holdfast.formats.base import Workflow
 from holdfast.formats.registry import FORMATS
 from holdfast.plaintext import one_line
@@ -63,6 +63,7 @@ def status(app: App, name: str | None, as_json: bool) -> None:
     if briefing.reminders:
         say(f"  reminders  {len(briefing.reminders)}")
     say(f"  changed    {workflow.changed_at:%Y-%m-%d %H:%M} UTC")
+    say(f"  project    {synced.root}")
     say(f"  state      {briefing.state_path or 'not saved yet'}")
     say(f"  chosen     {choice.why if workflow is choice.chosen else 'by name'}")
     if workflow.remark:
@@ -208,10 +209,16 @@ def preview(app: App, name: str | None, source: str) -> None:
 @click.pass_context
 def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
     """Which format FILE is, and what is wrong with it. Exit code 1 when something is."""
-    raw, _ = read_file(file)
+    try:
+        raw, _ = read_file(file)
+    except StateUnreadable as error:
+        raise HoldfastError(error.cause) from error
     report = next((found for each in FORMATS if (found := each.inspect(file, raw))), None)
     if report is None:
-        raise StateUnreadable(file, "no workflow format that Holdfast knows")
+        raise HoldfastError(
+            f"{file}: no workflow format that Holdfast knows",
+            hint="This checks state files; what markdown declares is told by `holdfast why`.",
+        )
     if as_json:
         dump({"file": str(file), **asdict(report), "valid": not report.problems})
     elif not report.problems:

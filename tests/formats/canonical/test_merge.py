@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.formats.canonical.declaration import Declaration, PhaseMark, PlanPhase
-from holdfast.formats.canonical.merge import Sources, merge
+from holdfast.formats.canonical.merge import merge
+from holdfast.formats.canonical.settle import Sources
 from holdfast.formats.canonical.state import State
 
 T0 = 1_000_000.0  # when everything was last seen
@@ -354,6 +355,22 @@ def test_a_future_mtime_is_held_to_now() -> None:
     state = merged(None, declaration("local", 9e9, workflow="W"))
     assert state.holdfast is not None
     assert state.holdfast.changed_at == NOW.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+@pytest.mark.parametrize(("mtime", "phase"), [(OLDER, 1), (NEWER, 4)])
+def test_a_new_source_counts_when_it_is_newer_than_the_saved_file(mtime: float, phase: int) -> None:
+    """It has no base, even though the saved file has one and is unchanged."""
+    saved = merged(None, declaration("plan", phase=PhaseMark(1, 9, "Plan")))
+    plan = declaration("plan", phase=PhaseMark(1, 9, "Plan"))
+    local = declaration("local", mtime, phase=PhaseMark(4, 9, "Local"))
+    assert merged(saved, plan, local, saved_mtime=SAVED_AT).phase.current == phase
+
+
+def test_a_phase_past_the_known_total_raises_it() -> None:
+    """Only the number is stated, and it is larger than what was counted so far."""
+    saved = merged(None, declaration("local", phase=PhaseMark(1, 3, "A")))
+    phase = merged(saved, declaration("local", NEWER, phase=PhaseMark(5))).phase
+    assert (phase.current, phase.total) == (5, 5)
 
 
 words = st.sampled_from(["a", "b", "c", "d"])

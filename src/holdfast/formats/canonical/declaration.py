@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -63,3 +64,8 @@ class Looked:
     closed: Declaration | None = (
         None  # what it would declare, had it not ended: completed, cancelled
     )
+
+
+def digest(text: str) -> str:
+    """A short name for a text that need not be kept."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

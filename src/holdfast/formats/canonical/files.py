@@ -8,7 +8,6 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from holdfast import clock
 from holdfast.errors import StateUnreadable
@@ -96,18 +95,8 @@ def read(store: Store, path: Path, now: datetime) -> Held | Unusable:
             return _from_copy(store, path, "no canonical state any more")
         return Unusable(path, "not a canonical state", broken=False)
     started = clock.iso(min(clock.from_mtime(mtime), now))
-    state, problems = states.salvage(
-        data, _good(store.copies(path)) if _wrong(data) else None, started
-    )
+    state, problems = states.salvage(data, lambda: _good(store.copies(path)), started)
     return Held(path, raw, mtime, state, tuple(problems))
-
-
-def _wrong(data: dict[str, Any]) -> bool:
-    try:
-        State.model_validate(data)
-    except ValueError:
-        return True
-    return False
 
 
 def _reread_while_fresh(path: Path) -> tuple[bytes, float, object] | None:

@@ -16,8 +16,10 @@ from holdfast.formats.base import Place
 from holdfast.formats.canonical import files, identity
 from holdfast.formats.canonical import format as canonical
 from holdfast.formats.canonical import view as views
-from holdfast.formats.canonical.merge import Sources, merge, normal_reading
+from holdfast.formats.canonical.merge import merge
+from holdfast.formats.canonical.settle import Sources
 from holdfast.formats.canonical.state import KnownPhase, State
+from holdfast.formats.canonical.unite import normal_reading
 from holdfast.formats.canonical.view import Known, View
 from holdfast.store import COMMAND_WAIT, read_file
 

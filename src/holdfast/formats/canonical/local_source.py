@@ -6,26 +6,17 @@ import re
 from collections.abc import Callable
 
 from holdfast.formats.canonical.declaration import Declaration, Looked
-from holdfast.formats.canonical.fields import (
-    PhaseReading,
-    Stated,
-    Word,
-    by_label,
-    collect,
-    field_of,
-    guess_type,
-    listed_paths,
-    path_of,
-    status_for,
-    status_of,
-    text_of,
-    tidy,
-    type_of,
-    unique,
-    whole_status,
-)
-from holdfast.formats.canonical.markdown import Line, decode, front_matter, scan
-from holdfast.plaintext import one_line
+from holdfast.formats.canonical.document import open_document
+from holdfast.formats.canonical.fields import field_of
+from holdfast.formats.canonical.markdown import Line
+from holdfast.formats.canonical.notes import collect
+from holdfast.formats.canonical.paths import listed_paths, path_of
+from holdfast.formats.canonical.phase_marks import PhaseReading
+from holdfast.formats.canonical.reasons import joined, quoted
+from holdfast.formats.canonical.stated import Stated
+from holdfast.formats.canonical.statuses import Word, status_for, status_of, whole_status
+from holdfast.formats.canonical.values import text_of, tidy, unique
+from holdfast.formats.canonical.workflow_types import type_of
 
 _LONGEST_MARKER = 500  # with its name
 _MARKER = r"(?i:(?:(?:current|active)\s+)?workflow[\s_-]+state\b)"
@@ -38,28 +29,21 @@ _PLANNING = re.compile(r"\bplan(?:ning)?\b", re.IGNORECASE)
 
 def read_local(data: bytes, *, path: str, mtime: float, is_plan: Callable[[str], bool]) -> Looked:
     """What the file declares, or why it declares nothing."""
-    text = decode(data)
-    if not text.strip():
+    document = open_document(data)
+    if document is None:
         return Looked(path, None, "empty")
-    fields, body, problem = front_matter(text)
-    lines, marker, marker_name = _in_scope(scan(body))
-    stated = Stated(by_label(fields), collect(lines))
+    lines, marker, marker_name = _in_scope(document.lines)
+    stated = Stated(document.front, collect(lines))
     phase = stated.phase(counted=True)
     name = stated.value("workflow") or marker_name or ""
     if silence := _silence(stated, name, marker):
-        return Looked(path, None, _joined(silence, problem))
+        return Looked(path, None, joined(silence, document.problem))
     declaration = _declared(stated, name, phase, path=path, mtime=mtime, is_plan=is_plan)
     if ended := _ended(stated, phase):
         closed = None if _word(stated, phase) == "not_started" else declaration
-        return Looked(path, None, _joined(ended, problem), closed)
-    unreadable = None
-    if phase and not phase.readable:
-        unreadable = f"the phase {stated.shown('phase')} is unreadable"
-    return Looked(path, declaration, _joined(_found(stated, name, marker), unreadable, problem))
-
-
-def _joined(*parts: str | None) -> str:
-    return "; ".join(filter(None, parts))
+        return Looked(path, None, joined(ended, document.problem), closed)
+    found, unreadable = _found(stated, name, marker), stated.phase_problem(counted=True)
+    return Looked(path, declaration, joined(found, unreadable, document.problem))
 
 
 def _in_scope(lines: list[Line]) -> tuple[list[Line], Line | None, str | None]:
@@ -115,7 +99,7 @@ def _word(stated: Stated, phase: PhaseReading | None) -> Word | None:
 
 
 def _found(stated: Stated, name: str, marker: Line | None) -> str:
-    shown = f"workflow '{one_line(name, 60)}'"
+    shown = f"workflow {quoted(name)}"
     fields = stated.notes.fields
     if "workflow" in stated.front:
         return f"{shown} in front matter"
@@ -135,7 +119,7 @@ def _declared(
     mtime: float,
     is_plan: Callable[[str], bool],
 ) -> Declaration:
-    stated_type = stated.value("type")
+    workflow_type, is_guess = type_of(stated.value("type"), name, _PLANNING)
     listed = stated.reading() or stated.notes.reading
     reading = unique(kept for kept in map(path_of, listed) if kept)
     return Declaration(
@@ -143,8 +127,8 @@ def _declared(
         path=path,
         mtime=mtime,
         workflow=name,
-        workflow_type=type_of(stated_type) if stated_type else guess_type(name, _PLANNING),
-        type_guessed=not stated_type,
+        workflow_type=workflow_type,
+        type_guessed=is_guess,
         phase=phase.mark if phase else None,
         status=status_for(_word(stated, phase)),
         required_reading=tuple(f"@{kept}" for kept in reading) or None,

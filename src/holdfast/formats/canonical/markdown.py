@@ -5,27 +5,14 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from dataclasses import dataclass, replace
-from datetime import date
-from math import isfinite
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from holdfast.formats.canonical.declaration import Json
+from holdfast.formats.canonical.comments import outside_comments, without_comments
 
-_FRONT_MATTER_LIMIT = 64 * 1024
-_FRONT_MATTER_DEPTH = 50
 _MOST_LINES = 100_000  # 5 MB of text have fewer; 5 MB of line ends have too many to look at
 _MOST_CONTAINERS = 20  # as deep as markdown-it goes
-_SPAN_LIMIT = 200_000  # a longer paragraph is not prose, and its code spans are not looked for
 _QUOTE = -1
 
-_CLOSING = re.compile(r"^---[ \t]*$", re.MULTILINE)
-# YAML refuses a plain "@path" and a second colon in a plain value. People write both.
-_LOOSE = re.compile(
-    r"^(\s*(?:- +)?(?:[\w -]+: +)?)(@.*)$|^(\s*[\w -]+: +)([^\s'\"\[{|>#].*: .*)$", re.MULTILINE
-)
 _PREFIX = re.compile(r"[ \t>*+.)0-9-]*")
 _SPACES = re.compile(" *")
 _ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
@@ -34,8 +21,6 @@ _RAW = re.compile(r"<(?:pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 _RAW_END = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
 _ITEM = re.compile(r"(?:[-+*]|[0-9]{1,9}[.)])(?= |$)")
 _CHECKBOX = re.compile(r"\[([ xX])\](?:\s+|$)")
-_INLINE = re.compile(r"\\.|`+|<!--")
-_TICKS = re.compile("`+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,96 +33,6 @@ class Line:
     item: bool = False
     checked: bool | None = None
     indent: int = 0
-
-
-def decode(data: bytes) -> str:
-    """The text of a file in any encoding that an editor may have left it in."""
-    return _text(data).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _text(data: bytes) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    head = data[:1000]
-    for encoding, nul, other in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
-        if head[nul::2].count(0) > len(head) // 4 and not head[other::2].count(0):
-            return data.decode(encoding, "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if error.reason == "unexpected end of data":  # cut at a size limit, within a character
-            return data[: error.start].decode("utf-8-sig")
-    try:
-        return data.decode("cp1252")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
-
-
-def front_matter(text: str) -> tuple[dict[str, Json], str, str | None]:
-    """The fields, the body with its line numbers kept, and what was wrong with the fields."""
-    if not text.startswith("---") or text.partition("\n")[0].rstrip() != "---":
-        return {}, text, None
-    closing = _CLOSING.search(text, 4, _FRONT_MATTER_LIMIT)
-    if closing is None:
-        return {}, text, None
-    block = text[text.find("\n") + 1 : closing.start()]
-    body = "\n" * text.count("\n", 0, closing.end()) + text[closing.end() :]
-    fields, problem = _load(block)
-    if problem:
-        loosened, still = _load(_LOOSE.sub(_quoted, block))
-        fields, problem = (loosened, None) if not still else (fields, problem)
-    return fields, body, problem
-
-
-def _quoted(match: re.Match[str]) -> str:
-    key, value = match[1] or match[3] or "", match[2] or match[4]
-    return key + "'" + value.replace("'", "''") + "'"
-
-
-def _load(block: str) -> tuple[dict[str, Json], str | None]:
-    # Most files have no front matter, and YAML costs as much as the rest of the hook.
-    import yaml  # noqa: PLC0415
-    from frontmatter.default_handlers import SafeLoader, YAMLHandler  # noqa: PLC0415
-
-    depth = 0
-    try:
-        for event in yaml.parse(block, Loader=SafeLoader):
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
-                return {}, "front matter uses YAML aliases or tags, which are not followed"
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > _FRONT_MATTER_DEPTH:
-                return {}, "front matter is nested too deeply"
-        loaded: object = YAMLHandler().load(block)
-        fields = _plain(loaded)
-    except (yaml.YAMLError, ValueError, ArithmeticError) as error:
-        mark = getattr(error, "problem", None) or error
-        return {}, f"front matter is not valid YAML: {str(mark).splitlines()[0][:200]}"
-    if loaded is None:
-        return {}, None
-    return (fields, None) if isinstance(fields, dict) else ({}, "front matter is not a mapping")
-
-
-def _plain(value: object) -> Json:
-    if isinstance(value, dict):
-        return {_encodable(str(key)): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, date):  # a datetime is one, too
-        return value.isoformat()
-    if isinstance(value, str):
-        return _encodable(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int) and value.bit_length() < 64:
-        return value
-    if isinstance(value, float) and isfinite(value):
-        return value
-    return str(value)
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 def scan(body: str) -> list[Line]:
@@ -270,7 +165,7 @@ class _Scanner:
         elif heading := _ATX.match(line, at):
             self._close(matched)
             text = _without_closing(line[heading.end() :])
-            self._show(_without_comments(text), len(heading[1]))
+            self._show(without_comments(text), len(heading[1]))
         elif _rule(line, at):
             self._close(matched)
         elif fence := _FENCE.match(line, at):
@@ -295,7 +190,7 @@ class _Scanner:
             self.paragraph.append(self._visible(self.line[at:], 0, checked))
 
     def _show_outside_comments(self, column: int) -> None:
-        text, self.comment = _outside_comments(self.line[column:], self.comment)
+        text, self.comment = outside_comments(self.line[column:], self.comment)
         if text.strip():
             self._show(text, 0)
 
@@ -316,7 +211,7 @@ class _Scanner:
     def end_paragraph(self) -> None:
         lines, self.paragraph, self.in_paragraph = self.paragraph, [], False
         if any("<!--" in line.text for line in lines):
-            texts = _without_comments("\n".join(line.text for line in lines)).split("\n")
+            texts = without_comments("\n".join(line.text for line in lines)).split("\n")
             lines = [
                 replace(line, text=text.strip()) for line, text in zip(lines, texts, strict=True)
             ]
@@ -346,44 +241,3 @@ def _without_closing(heading: str) -> str:
     heading = heading.strip()
     text = heading.rstrip("#")
     return text.rstrip() if not text or text[-1] in " \t" else heading
-
-
-def _outside_comments(text: str, inside: bool) -> tuple[str, bool]:
-    parts: list[str] = []
-    at = 0
-    while True:
-        if inside:
-            end = text.find("-->", at)
-            if end < 0:
-                return "".join(parts), True
-            at, inside = end + 3, False
-        start = text.find("<!--", at)
-        if start < 0:
-            return "".join(parts) + text[at:], False
-        parts.append(text[at:start])
-        at, inside = start + 2, True  # "<!-->" is a whole comment
-
-
-def _without_comments(text: str) -> str:
-    """A paragraph without its comments; one that does not end within it is text, as in a browser."""
-    if "<!--" not in text:
-        return text
-    ticks: dict[int, list[int]] = {}
-    if len(text) < _SPAN_LIMIT:
-        for run in _TICKS.finditer(text):
-            ticks.setdefault(len(run[0]), []).append(run.start())
-    parts: list[str] = []
-    kept = at = 0
-    while match := _INLINE.search(text, at):
-        at = match.end()
-        if match[0] == "<!--":
-            end = text.find("-->", match.start() + 2)
-            if end < 0:
-                break
-            parts += [text[kept : match.start()], "\n" * text.count("\n", match.start(), end)]
-            kept = at = end + 3
-        elif match[0][0] == "`":
-            closings = ticks.get(len(match[0]), [])
-            index = bisect_left(closings, at)
-            at = closings[index] + len(match[0]) if index < len(closings) else at
-    return "".join(parts) + text[kept:]

@@ -1,5 +1,7 @@
 """The three-way merge of a saved state with what the markdown declares now.
 
+The code of rules 1 to 4 and 7 is in settle.py, that of rule 8 in unite.py.
+
 Three sources speak of one workflow: CLAUDE.local.md ("local"), the plan, and the saved file, which
 agents advance by commands, by jq or by hand. For each we kept what it said when we last looked.
 
@@ -20,14 +22,12 @@ Rule 9: created_at never changes, keys that we do not know stay, merging twice c
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 from holdfast import clock
-from holdfast.formats.canonical.declaration import Declaration, PhaseMark
+from holdfast.formats.canonical.declaration import Declaration, PhaseMark, digest
+from holdfast.formats.canonical.settle import NO_BASE, Side, Sources, Winners
 from holdfast.formats.canonical.state import (
     Bookkeeping,
     KnownPhase,
@@ -37,92 +37,14 @@ from holdfast.formats.canonical.state import (
     Seen,
     State,
 )
+from holdfast.formats.canonical.unite import normal_reading, own_keys, united, united_context
 
 T = TypeVar("T")
-_ORDER = ("local", "plan")  # rule 4
-_SILENT: Any = object()  # not mentioned; unlike None, which context may hold
-_NO_BASE: Any = object()
-
-
-@dataclass(frozen=True)
-class _Side:
-    """What one markdown source says of one field, and what it said before."""
-
-    value: Any
-    base: Any
-    mtime: float
-
-
-@dataclass(frozen=True)
-class Sources:
-    """All that a merge reads."""
-
-    saved: State | None
-    saved_mtime: float
-    declarations: Sequence[Declaration]
-    identity: str
-    branch: str | None
-    now: datetime
-
-    def __post_init__(self) -> None:
-        ranked = sorted(self.declarations, key=lambda each: _ORDER.index(each.source))
-        object.__setattr__(self, "declarations", tuple(ranked))
-
-    def base(self, source: str) -> Seen | None:
-        kept = self.saved.holdfast if self.saved else None
-        return kept.seen.get(source) if kept else None
-
-    def sides(self, field: str) -> list[_Side]:
-        """Each markdown source's say on *field*, best first."""
-        found = []
-        for declaration in self.declarations:
-            value = getattr(Seen.of(declaration), field)
-            base = self.base(declaration.source)
-            if value is None or (self.saved and _only_fills_gaps(declaration, field, base)):
-                continue
-            found.append(
-                _Side(value, _NO_BASE if base is None else getattr(base, field), declaration.mtime)
-            )
-        return found
-
-
-def _only_fills_gaps(declaration: Declaration, field: str, base: Seen | None) -> bool:
-    """Rule 7."""
-    if field == "workflow_type":
-        return declaration.type_guessed
-    return field == "workflow" and declaration.source == "plan" and base is None
-
-
-class _Winners:
-    """Decides field by field, and remembers when the latest winning change was made."""
-
-    def __init__(self, sources: Sources) -> None:
-        self.saved_mtime = sources.saved_mtime
-        self.changed: list[float] = []
-
-    def settle(self, value: T, base: Any, sides: Iterable[_Side]) -> T:
-        """The value that holds: that of the saved file, or of the first side that beats it."""
-        saved_changed = base is _NO_BASE or value != base
-        for side in sides:
-            if side.value == side.base:
-                continue
-            newer = side.mtime > self.saved_mtime
-            if newer or not (saved_changed or side.base is _NO_BASE):
-                if side.value != value:
-                    self.changed.append(side.mtime)
-                return side.value  # type: ignore[no-any-return]  # sides carry the field's own type
-        if saved_changed:
-            self.changed.append(self.saved_mtime)
-        return value
 
 
 def merge(sources: Sources) -> State:
     """The state that holds now."""
     return _update(sources, sources.saved) if sources.saved else _create(sources)
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _create(sources: Sources) -> State:
@@ -145,9 +67,9 @@ def _create(sources: Sources) -> State:
                 **_complete(mark, None, phases),
                 "status": first("status", "in_progress"),
             },
-            "required_reading": _united(sources, "required_reading", [], None)[0],
-            "context": _united_context(sources, None, _Winners(sources)),
-            "key_reminders": _united(sources, "key_reminders", [], None)[0],
+            "required_reading": united(sources, "required_reading", [], None)[0],
+            "context": united_context(sources, None, Winners(sources)),
+            "key_reminders": united(sources, "key_reminders", [], None)[0],
             "created_at": clock.iso(sources.now),
         }
     )
@@ -156,21 +78,21 @@ def _create(sources: Sources) -> State:
 
 
 def _update(sources: Sources, saved: State) -> State:
-    winners = _Winners(sources)
+    winners = Winners(sources)
     kept = saved.holdfast
     base = sources.base("saved")
 
     def settle(field: str, value: T) -> T:
-        was = _NO_BASE if base is None else getattr(base, field)
+        was = NO_BASE if base is None else getattr(base, field)
         return winners.settle(value, was, sources.sides(field))
 
     phases = _known_phases(sources, kept)
     phase = _phase(sources, saved, winners, phases)
-    reading, own_reading = _united(
+    reading, own_reading = united(
         sources, "required_reading", [normal_reading(item) for item in saved.required_reading], kept
     )
-    reminders, own_reminders = _united(sources, "key_reminders", saved.key_reminders, kept)
-    context = _united_context(sources, saved, winners)
+    reminders, own_reminders = united(sources, "key_reminders", saved.key_reminders, kept)
+    context = united_context(sources, saved, winners)
     merged = saved.model_copy(
         update={
             "workflow": settle("workflow", saved.workflow),
@@ -184,7 +106,7 @@ def _update(sources: Sources, saved: State) -> State:
     own = Own(
         required_reading=own_reading,
         key_reminders=own_reminders,
-        context=_own_keys(saved),
+        context=own_keys(saved),
         phases=bool(kept and kept.own.phases),
     )
     changed_at = clock.parse(kept.changed_at) if kept else None
@@ -211,7 +133,7 @@ def _lists_differ(state: State, base: Seen | None) -> bool:
     )
 
 
-def _phase(sources: Sources, saved: State, winners: _Winners, phases: list[KnownPhase]) -> Phase:
+def _phase(sources: Sources, saved: State, winners: Winners, phases: list[KnownPhase]) -> Phase:
     """Rules 5 and 6."""
     base = sources.base("saved")
     was = saved.phase
@@ -222,9 +144,9 @@ def _phase(sources: Sources, saved: State, winners: _Winners, phases: list[Known
             continue
         seen = sources.base(declaration.source)
         stated = Seen.of(declaration).phase
-        sides.append(_Side(stated, _NO_BASE if seen is None else seen.phase, declaration.mtime))
-    settled = winners.settle(value, _NO_BASE if base is None else base.phase, sides)
-    status_base = _NO_BASE if base is None else base.status
+        sides.append(Side(stated, NO_BASE if seen is None else seen.phase, declaration.mtime))
+    settled = winners.settle(value, NO_BASE if base is None else base.phase, sides)
+    status_base = NO_BASE if base is None else base.status
     status = winners.settle(was.status, status_base, sources.sides("status"))
     if settled == value:
         return was.model_copy(update={"status": status})
@@ -258,86 +180,6 @@ def _complete(mark: PhaseMark, was: Phase | None, phases: list[KnownPhase]) -> d
     if name is None:
         name = was.name if was and was.current == current else f"Phase {current}"
     return {"current": current, "total": max(total, current), "name": name}
-
-
-def normal_reading(item: str) -> str:
-    """One spelling for each path: with its @, without a leading ./."""
-    path = item.strip().removeprefix("@")
-    while path.startswith("./"):
-        path = path[2:]
-    return f"@{path}"
-
-
-def _united(
-    sources: Sources, field: str, current: list[str], kept: Bookkeeping | None
-) -> tuple[list[str], list[str]]:
-    """Rule 8 for a list: all that somebody still asserts, and what only the saved file does."""
-    asserted: list[str] = []
-    for source in _ORDER:
-        asserted += _said(sources, source, field) or []
-    base = sources.base("saved")
-    if kept is None or base is None:
-        own = list(current)
-    else:
-        listed = set(getattr(kept.own, field))
-        before = set(getattr(base, field) or [])
-        own = [item for item in current if item in listed or item not in before]
-    standing = {*asserted, *own}
-    united = [item for item in current if item in standing] + asserted
-    return list(dict.fromkeys(united)), list(dict.fromkeys(own))
-
-
-def _said(sources: Sources, source: str, field: str) -> Any:
-    """What *source* says of *field* now, or said when it last mentioned it (rule 1)."""
-    for declaration in sources.declarations:
-        if declaration.source == source:
-            value = getattr(Seen.of(declaration), field)
-            if value is not None:
-                return value
-    base = sources.base(source)
-    return getattr(base, field) if base else None
-
-
-def _own_keys(saved: State) -> list[str]:
-    kept = saved.holdfast
-    base = kept.seen.get("saved") if kept else None
-    if kept is None or base is None:
-        return list(saved.context)
-    before = base.context or {}
-    return [key for key in saved.context if key in kept.own.context or key not in before]
-
-
-def _united_context(sources: Sources, saved: State | None, winners: _Winners) -> dict[str, Any]:
-    """Rule 8 for context: which keys stand as for lists, each value as for any field."""
-    said = {source: _said(sources, source, "context") or {} for source in _ORDER}
-    current = saved.context if saved else {}
-    standing = {
-        *(_own_keys(saved) if saved else []),
-        *(key for each in said.values() for key in each),
-    }
-    keys = dict.fromkeys([*current, *said["local"], *said["plan"]])
-    base = sources.base("saved")
-    was = (base.context or {}) if base else None
-    merged = {}
-    for key in keys:
-        if key not in standing:
-            continue
-        sides = [
-            _Side(each.context[key], _base_of(sources, each.source, key), each.mtime)
-            for each in sources.declarations
-            if each.context and key in each.context
-        ]
-        if key in current:
-            before = _NO_BASE if was is None else was.get(key, _SILENT)
-            merged[key] = winners.settle(current[key], before, sides)
-        else:
-            merged[key] = sides[0].value if sides else (said["local"] | said["plan"])[key]
-    return merged
-
-
-def _base_of(sources: Sources, source: str, key: str) -> Any:
-    seen = sources.base(source)
-    return _NO_BASE if seen is None else (seen.context or {}).get(key, _SILENT)
 
 
 def _known_phases(sources: Sources, kept: Bookkeeping | None) -> list[KnownPhase]:

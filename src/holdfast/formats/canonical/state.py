@@ -7,6 +7,7 @@ Holdfast's own lies under the key "holdfast".
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import (
@@ -181,12 +182,15 @@ def decode(raw: bytes) -> object:
         raise ValueError("nested too deeply") from error
 
 
-def salvage(data: dict[str, Any], good: State | None, created_at: str) -> tuple[State, list[str]]:
-    """*data* as a state; what is wrong in it is taken from *good* or from defaults, and named."""
+def salvage(
+    data: dict[str, Any], last_good: Callable[[], State | None], created_at: str
+) -> tuple[State, list[str]]:
+    """*data* as a state; what is wrong in it is taken from *last_good* or defaults, and named."""
     try:
         return State.model_validate(data), []
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=False)
+    good = last_good()
     fallback: dict[str, Any] = good.model_dump() if good else {}
     repaired = dict(data)
     default: dict[str, Any] = {

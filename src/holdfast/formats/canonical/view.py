@@ -15,10 +15,11 @@ from holdfast import clock, ledger
 from holdfast.briefing import Briefing
 from holdfast.formats.base import Place, Standing, Workflow
 from holdfast.formats.canonical import files, identity, sources
-from holdfast.formats.canonical.declaration import Declaration, Looked
+from holdfast.formats.canonical.declaration import Declaration, Looked, digest
 from holdfast.formats.canonical.files import Held, Unusable
 from holdfast.formats.canonical.identity import Group
-from holdfast.formats.canonical.merge import Sources, digest, merge
+from holdfast.formats.canonical.merge import merge
+from holdfast.formats.canonical.settle import Sources
 from holdfast.formats.canonical.state import Seen, State
 from holdfast.ledger import Ledger, Tombstone
 
@@ -135,8 +136,7 @@ def _declared(view: View, group: Group, key: str | None, held: Held | None) -> K
         key = group.key
     merged = merge(_sources(view.place, held, group, key))
     known = Known(key, merged, held, group)
-    ignored = next((each for each in group.keys if each in view.ledger.ignored), None)
-    if ignored:
+    if any(each in view.ledger.ignored for each in (key, *group.keys)):
         return replace(known, standing="ignored", remark=_ignored_remark(known))
     if held is not None:
         return _finished_or(known)

@@ -1,0 +1,28 @@
+"""Both kinds of source open a markdown file in the same way: decoded, in two parts, line by line."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from holdfast.formats.canonical.declaration import Json
+from holdfast.formats.canonical.decoding import decode
+from holdfast.formats.canonical.fields import by_key
+from holdfast.formats.canonical.front_matter import front_matter
+from holdfast.formats.canonical.markdown import Line, scan
+
+
+class Document(NamedTuple):
+    """One markdown file in its parts."""
+
+    front: dict[str, Json]  # by key, see fields.by_key
+    lines: list[Line]  # of the body
+    problem: str | None  # with the front matter
+
+
+def open_document(data: bytes) -> Document | None:
+    """The file's parts, or None if it is blank."""
+    text = decode(data)
+    if not text.strip():
+        return None
+    front, body, problem = front_matter(text)
+    return Document(by_key(front), scan(body), problem)

@@ -1,0 +1,148 @@
+"""A file's fields and sections (reading, reminders, context) are gathered in one pass over its lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from holdfast.formats.canonical.declaration import Json
+from holdfast.formats.canonical.fields import field_of
+from holdfast.formats.canonical.markdown import Line
+from holdfast.formats.canonical.paths import at_paths, listed_paths
+from holdfast.formats.canonical.phase_marks import current_of, phase_of
+from holdfast.formats.canonical.statuses import status_of
+from holdfast.formats.canonical.values import (
+    MARKS,
+    MOST_CHARACTERS,
+    MOST_ITEMS,
+    bare,
+    labelled,
+    scalar,
+    tidy,
+)
+
+_SECTIONS = {"reading", "reminders", "context"}
+_BELOW = {"status", "phase", "next", "gate"}  # as a heading, their value is the line below
+
+_PAIR = re.compile(
+    rf"[{MARKS}]*(?P<key>[^\W\d][\w.-]*(?: [\w.-]+){{0,2}})[{MARKS}]*\s*[:=](?!//)(?P<value>.*)",
+)
+
+
+class Found(NamedTuple):
+    """The value of a field and the line that states it."""
+
+    value: str
+    number: int
+
+
+@dataclass(slots=True)
+class Notes:
+    """All that the fields and sections of some lines say. The first of each kind wins."""
+
+    fields: dict[str, Found] = field(default_factory=dict)
+    listed: list[str] = field(default_factory=list)  # paths, in a required-reading section
+    reading: list[str] = field(default_factory=list)  # these, and those of lines that begin with @
+    reminders: list[str] = field(default_factory=list)
+    context: dict[str, Json] = field(default_factory=dict)
+
+
+def collect(lines: Iterable[Line], elsewhere: frozenset[int] = frozenset()) -> Notes:
+    """Read fields and sections; lines *elsewhere* have sections but state no fields of the whole."""
+    collector = _Collector()
+    for line in lines:
+        collector.feed(line, states=line.number not in elsewhere)
+    return collector.notes
+
+
+class _Collector:
+    """The section that is open, and what else the next line depends on."""
+
+    def __init__(self) -> None:
+        self.notes = Notes()
+        self.section = ""
+        self.level = 0  # of the heading that opened the section, 0 for a label
+        self.indent = -1  # of the item that opened it
+        self.previous = 0
+        self.joining = False  # the line before belongs to a reminder
+        self.below = ""
+
+    def feed(self, line: Line, *, states: bool) -> None:
+        known = field_of(line)
+        gap = line.number > self.previous + 1
+        if self.section and self._ends(line, gap=gap, known=known):
+            self.section = ""
+        paths = at_paths(line.text)
+        inside = self.section and not line.level and not (known and self._is_field(line, known[0]))
+        if inside:
+            self._take(line, paths, gap=gap)
+        elif known:
+            self._open(line, *known, states=states)
+        elif self.below and not line.level and states:
+            self._take_below(line)
+        self.notes.reading += [] if inside and self.section == "reading" else paths
+        self.joining = bool(inside) and self.section == "reminders" and (line.item or self.joining)
+        self.below = "" if line.level and not known else self.below
+        self.previous = line.number
+
+    def _ends(self, line: Line, *, gap: bool, known: tuple[str, str] | None) -> bool:
+        if line.level:
+            return not self.level or line.level <= self.level
+        if self.level:
+            return known is not None and not line.item and known[0] in _SECTIONS
+        if line.item:
+            return line.indent <= self.indent
+        return bool(known) or (gap and line.indent < 2)
+
+    def _is_field(self, line: Line, key: str) -> bool:
+        """Within a section, items are the section's, but context also names the work itself."""
+        return not line.item or (
+            self.section == "context" and key in {"workflow", "phase", "counted phase"}
+        )
+
+    def _open(self, line: Line, key: str, value: str, *, states: bool) -> None:
+        self.below = key if line.level and key in _BELOW and not value else ""
+        if key not in _SECTIONS:
+            if states and value and not (key == "phase" and line.checked is not None):
+                self.notes.fields.setdefault(key, Found(value, line.number))
+            return
+        self.section, self.level = key, line.level
+        self.indent = line.indent if line.item else -1
+        if value and key == "reminders":
+            self.notes.reminders.append(value)
+        elif value and key == "reading":
+            self._list([path for part in value.split(",") for path in listed_paths(part)])
+
+    def _take(self, line: Line, paths: list[str], *, gap: bool) -> None:
+        if self.section == "reading":
+            self._list(paths or (listed_paths(line.text) if line.item else []))
+        elif self.section == "context":
+            if (pair := _pair(line.text)) and len(self.notes.context) < MOST_ITEMS:
+                self.notes.context.setdefault(*pair)
+        elif line.item:
+            self.notes.reminders.append(tidy(line.text))
+        elif self.joining and not gap and not paths:
+            self.notes.reminders[-1] = tidy(f"{self.notes.reminders[-1]} {line.text}")
+
+    def _list(self, paths: list[str]) -> None:
+        self.notes.listed += paths
+        self.notes.reading += paths
+
+    def _take_below(self, line: Line) -> None:
+        value = tidy(bare(line.text))
+        if self.below == "status" and not status_of(value):
+            return
+        if self.below != "phase" or current_of(phase_of(value).mark):
+            self.notes.fields.setdefault(self.below, Found(value, line.number))
+        self.below = ""
+
+
+def _pair(text: str) -> tuple[str, Json] | None:
+    """A context variable: "key: value" or "key = value"."""
+    match = _PAIR.match(text[: MOST_CHARACTERS * 2])
+    value = labelled(match["value"]) if match else ""
+    if match is None or not value:
+        return None
+    return tidy(match["key"].strip(MARKS) or match["key"]), scalar(value)

@@ -1,0 +1,88 @@
+"""Lists and context, of which each source has a part: rule 8 of merge.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.formats.canonical.settle import NO_BASE, ORDER, SILENT, Side, Sources, Winners
+from holdfast.formats.canonical.state import Bookkeeping, Seen, State
+
+
+def normal_reading(item: str) -> str:
+    """One spelling for each path: with its @, without a leading ./."""
+    path = item.strip().removeprefix("@")
+    while path.startswith("./"):
+        path = path[2:]
+    return f"@{path}"
+
+
+def united(
+    sources: Sources, field: str, current: list[str], kept: Bookkeeping | None
+) -> tuple[list[str], list[str]]:
+    """Rule 8 for a list: all that somebody still asserts, and what only the saved file does."""
+    asserted: list[str] = []
+    for source in ORDER:
+        asserted += _said(sources, source, field) or []
+    base = sources.base("saved")
+    if kept is None or base is None:
+        own = list(current)
+    else:
+        listed = set(getattr(kept.own, field))
+        before = set(getattr(base, field) or [])
+        own = [item for item in current if item in listed or item not in before]
+    standing = {*asserted, *own}
+    united = [item for item in current if item in standing] + asserted
+    return list(dict.fromkeys(united)), list(dict.fromkeys(own))
+
+
+def _said(sources: Sources, source: str, field: str) -> Any:
+    """What *source* says of *field* now, or said when it last mentioned it (rule 1)."""
+    for declaration in sources.declarations:
+        if declaration.source == source:
+            value = getattr(Seen.of(declaration), field)
+            if value is not None:
+                return value
+    base = sources.base(source)
+    return getattr(base, field) if base else None
+
+
+def own_keys(saved: State) -> list[str]:
+    kept = saved.holdfast
+    base = kept.seen.get("saved") if kept else None
+    if kept is None or base is None:
+        return list(saved.context)
+    before = base.context or {}
+    return [key for key in saved.context if key in kept.own.context or key not in before]
+
+
+def united_context(sources: Sources, saved: State | None, winners: Winners) -> dict[str, Any]:
+    """Rule 8 for context: which keys stand as for lists, each value as for any field."""
+    said = {source: _said(sources, source, "context") or {} for source in ORDER}
+    current = saved.context if saved else {}
+    standing = {
+        *(own_keys(saved) if saved else []),
+        *(key for each in said.values() for key in each),
+    }
+    keys = dict.fromkeys([*current, *said["local"], *said["plan"]])
+    base = sources.base("saved")
+    was = (base.context or {}) if base else None
+    merged = {}
+    for key in keys:
+        if key not in standing:
+            continue
+        sides = [
+            Side(each.context[key], _base_of(sources, each.source, key), each.mtime)
+            for each in sources.declarations
+            if each.context and key in each.context
+        ]
+        if key in current:
+            before = NO_BASE if was is None else was.get(key, SILENT)
+            merged[key] = winners.settle(current[key], before, sides)
+        else:
+            merged[key] = sides[0].value if sides else (said["local"] | said["plan"])[key]
+    return merged
+
+
+def _base_of(sources: Sources, source: str, key: str) -> Any:
+    seen = sources.base(source)
+    return NO_BASE if seen is None else (seen.context or {}).get(key, SILENT)
