@@ -13,9 +13,9 @@ from holdfast.errors import IllegalMove
 from holdfast.formats.canonical import lifecycle, view
 from holdfast.formats.canonical.declaration import Status, WorkflowType
 from holdfast.formats.canonical.lifecycle import Beginning
+from holdfast.formats.canonical.sources.values import scalar
 from holdfast.formats.canonical.state import State
 from holdfast.formats.canonical.unite import normal_reading
-from holdfast.formats.canonical.values import scalar
 from holdfast.formats.canonical.view import Known
 from holdfast.guidance import for_person
 from holdfast.store import COMMAND_WAIT

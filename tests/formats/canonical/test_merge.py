@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.formats.canonical.declaration import Declaration, PhaseMark, PlanPhase
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.settle import Sources
+from holdfast.formats.canonical.settle import Inputs
 from holdfast.formats.canonical.state import State
 
 T0 = 1_000_000.0  # when everything was last seen
@@ -30,7 +30,7 @@ def declaration(source: str, mtime: float = T0, **fields: Any) -> Declaration:
 def merged(
     saved: State | None, *declarations: Declaration, saved_mtime: float = T0, now: datetime = NOW
 ) -> State:
-    return merge(Sources(saved, saved_mtime, declarations, "canonical:plan:PLAN.md", "main", now))
+    return merge(Inputs(saved, saved_mtime, declarations, "canonical:plan:PLAN.md", "main", now))
 
 
 def edited(state: State, **phase: Any) -> State:

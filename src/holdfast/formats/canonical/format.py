@@ -7,8 +7,9 @@ from pathlib import Path
 from holdfast import clock, ledger
 from holdfast.errors import HoldfastError
 from holdfast.formats.base import Place, Report, Survey
-from holdfast.formats.canonical import files, identity, inspection, sources
+from holdfast.formats.canonical import files, identity, inspection
 from holdfast.formats.canonical import view as views
+from holdfast.formats.canonical.sources.look import look_at_markdown
 from holdfast.formats.canonical.state import State
 from holdfast.formats.canonical.view import Known, View
 
@@ -19,7 +20,7 @@ class Canonical:
     name = "canonical"
 
     def present(self, place: Place) -> bool:
-        looked = sources.look(place.root, place.settings.plans)
+        looked = look_at_markdown(place.root, place.settings.plans)
         return any(each.declaration for each in looked) or bool(files.paths(place.root))
 
     def sync(self, place: Place, wait: float | None) -> Survey:

@@ -17,7 +17,7 @@ from holdfast.formats.canonical import files, identity
 from holdfast.formats.canonical import format as canonical
 from holdfast.formats.canonical import view as views
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.settle import Sources
+from holdfast.formats.canonical.settle import Inputs
 from holdfast.formats.canonical.state import KnownPhase, State
 from holdfast.formats.canonical.unite import normal_reading
 from holdfast.formats.canonical.view import Known, View
@@ -107,7 +107,7 @@ def _find(view: View, key: str) -> Known:
 def _save(place: Place, known: Known, state: State, phases: Sequence[KnownPhase] = ()) -> Known:
     """Merge *state*, changed just now, with the declarations and write it."""
     merged = merge(
-        Sources(
+        Inputs(
             saved=state,
             saved_mtime=place.now.timestamp(),
             declarations=known.declarations,

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from holdfast import clock
 from holdfast.formats.canonical.declaration import Declaration, PhaseMark, digest
-from holdfast.formats.canonical.settle import NO_BASE, Side, Sources, Winners
+from holdfast.formats.canonical.settle import NO_BASE, Inputs, Side, Winners
 from holdfast.formats.canonical.state import (
     Bookkeeping,
     KnownPhase,
@@ -42,57 +42,57 @@ from holdfast.formats.canonical.unite import normal_reading, own_keys, united, u
 T = TypeVar("T")
 
 
-def merge(sources: Sources) -> State:
+def merge(inputs: Inputs) -> State:
     """The state that holds now."""
-    return _update(sources, sources.saved) if sources.saved else _create(sources)
+    return _update(inputs, inputs.saved) if inputs.saved else _create(inputs)
 
 
-def _create(sources: Sources) -> State:
+def _create(inputs: Inputs) -> State:
     """The first state of a workflow that markdown declares."""
-    phases = _known_phases(sources, None)
-    mark = next((each.phase for each in sources.declarations if each.phase), PhaseMark())
+    phases = _known_phases(inputs, None)
+    mark = next((each.phase for each in inputs.declarations if each.phase), PhaseMark())
 
     def first(field: str, default: T) -> T:
-        return next((side.value for side in sources.sides(field)), default)
+        return next((side.value for side in inputs.sides(field)), default)
 
     stated_type = next(
-        (each.workflow_type for each in sources.declarations if not each.type_guessed), None
+        (each.workflow_type for each in inputs.declarations if not each.type_guessed), None
     )
-    names = [each.workflow for each in sources.declarations if each.workflow]
+    names = [each.workflow for each in inputs.declarations if each.workflow]
     state = State.model_validate(
         {
-            "workflow": names[0] if names else sources.identity,
+            "workflow": names[0] if names else inputs.identity,
             "workflow_type": stated_type or first("workflow_type", "custom"),
             "phase": {
                 **_complete(mark, None, phases),
                 "status": first("status", "in_progress"),
             },
-            "required_reading": united(sources, "required_reading", [], None)[0],
-            "context": united_context(sources, None, Winners(sources)),
-            "key_reminders": united(sources, "key_reminders", [], None)[0],
-            "created_at": clock.iso(sources.now),
+            "required_reading": united(inputs, "required_reading", [], None)[0],
+            "context": united_context(inputs, None, Winners(inputs)),
+            "key_reminders": united(inputs, "key_reminders", [], None)[0],
+            "created_at": clock.iso(inputs.now),
         }
     )
-    latest = max((each.mtime for each in sources.declarations), default=0.0)
-    return _with_bookkeeping(sources, state, Own(), phases, _moment(latest, sources.now))
+    latest = max((each.mtime for each in inputs.declarations), default=0.0)
+    return _with_bookkeeping(inputs, state, Own(), phases, _moment(latest, inputs.now))
 
 
-def _update(sources: Sources, saved: State) -> State:
-    winners = Winners(sources)
+def _update(inputs: Inputs, saved: State) -> State:
+    winners = Winners(inputs)
     kept = saved.holdfast
-    base = sources.base("saved")
+    base = inputs.base("saved")
 
     def settle(field: str, value: T) -> T:
         was = NO_BASE if base is None else getattr(base, field)
-        return winners.settle(value, was, sources.sides(field))
+        return winners.settle(value, was, inputs.sides(field))
 
-    phases = _known_phases(sources, kept)
-    phase = _phase(sources, saved, winners, phases)
+    phases = _known_phases(inputs, kept)
+    phase = _phase(inputs, saved, winners, phases)
     reading, own_reading = united(
-        sources, "required_reading", [normal_reading(item) for item in saved.required_reading], kept
+        inputs, "required_reading", [normal_reading(item) for item in saved.required_reading], kept
     )
-    reminders, own_reminders = united(sources, "key_reminders", saved.key_reminders, kept)
-    context = united_context(sources, saved, winners)
+    reminders, own_reminders = united(inputs, "key_reminders", saved.key_reminders, kept)
+    context = united_context(inputs, saved, winners)
     merged = saved.model_copy(
         update={
             "workflow": settle("workflow", saved.workflow),
@@ -112,13 +112,13 @@ def _update(sources: Sources, saved: State) -> State:
     changed_at = clock.parse(kept.changed_at) if kept else None
     if _lists_differ(merged, base):
         winners.changed.append(
-            max([sources.saved_mtime, *(each.mtime for each in sources.declarations)])
+            max([inputs.saved_mtime, *(each.mtime for each in inputs.declarations)])
         )
-    moments = [_moment(mtime, sources.now) for mtime in winners.changed]
+    moments = [_moment(mtime, inputs.now) for mtime in winners.changed]
     if changed_at:
         moments.append(changed_at)
-    latest = max(moments, default=_moment(sources.saved_mtime, sources.now))
-    return _with_bookkeeping(sources, merged, own, phases, latest)
+    latest = max(moments, default=_moment(inputs.saved_mtime, inputs.now))
+    return _with_bookkeeping(inputs, merged, own, phases, latest)
 
 
 def _moment(mtime: float, now: datetime) -> datetime:
@@ -133,21 +133,21 @@ def _lists_differ(state: State, base: Seen | None) -> bool:
     )
 
 
-def _phase(sources: Sources, saved: State, winners: Winners, phases: list[KnownPhase]) -> Phase:
+def _phase(inputs: Inputs, saved: State, winners: Winners, phases: list[KnownPhase]) -> Phase:
     """Rules 5 and 6."""
-    base = sources.base("saved")
+    base = inputs.base("saved")
     was = saved.phase
     value = Mark(current=was.current, total=was.total, name=was.name)
     sides = []
-    for declaration in sources.declarations:
-        if declaration.phase is None or not _comparable(declaration, was.total, sources):
+    for declaration in inputs.declarations:
+        if declaration.phase is None or not _comparable(declaration, was.total, inputs):
             continue
-        seen = sources.base(declaration.source)
+        seen = inputs.base(declaration.source)
         stated = Seen.of(declaration).phase
         sides.append(Side(stated, NO_BASE if seen is None else seen.phase, declaration.mtime))
     settled = winners.settle(value, NO_BASE if base is None else base.phase, sides)
     status_base = NO_BASE if base is None else base.status
-    status = winners.settle(was.status, status_base, sources.sides("status"))
+    status = winners.settle(was.status, status_base, inputs.sides("status"))
     if settled == value:
         return was.model_copy(update={"status": status})
     mark = PhaseMark(settled.current, settled.total, settled.name)
@@ -158,11 +158,11 @@ def _phase(sources: Sources, saved: State, winners: Winners, phases: list[KnownP
     return was.model_copy(update={**place, "status": status})
 
 
-def _comparable(declaration: Declaration, total: int, sources: Sources) -> bool:
+def _comparable(declaration: Declaration, total: int, inputs: Inputs) -> bool:
     mark = declaration.phase
     if mark is None or not mark.derived:
         return mark is not None
-    seen = sources.base(declaration.source)
+    seen = inputs.base(declaration.source)
     before = seen.phase.total if seen and seen.phase else None
     return total in {mark.total, before}
 
@@ -182,11 +182,11 @@ def _complete(mark: PhaseMark, was: Phase | None, phases: list[KnownPhase]) -> d
     return {"current": current, "total": max(total, current), "name": name}
 
 
-def _known_phases(sources: Sources, kept: Bookkeeping | None) -> list[KnownPhase]:
+def _known_phases(inputs: Inputs, kept: Bookkeeping | None) -> list[KnownPhase]:
     """The plan's phases, unless `start` was given others."""
     planned = [
         KnownPhase(number=each.number, name=each.name, next_action=each.next_action, gate=each.gate)
-        for declaration in sources.declarations
+        for declaration in inputs.declarations
         for each in declaration.phases
     ]
     if not kept or not kept.phases:
@@ -197,12 +197,12 @@ def _known_phases(sources: Sources, kept: Bookkeeping | None) -> list[KnownPhase
 
 
 def _with_bookkeeping(
-    sources: Sources, state: State, own: Own, phases: list[KnownPhase], changed_at: datetime
+    inputs: Inputs, state: State, own: Own, phases: list[KnownPhase], changed_at: datetime
 ) -> State:
-    kept = sources.saved.holdfast if sources.saved else None
+    kept = inputs.saved.holdfast if inputs.saved else None
     before = kept.seen if kept else {}
     seen = dict(before)
-    for declaration in sources.declarations:
+    for declaration in inputs.declarations:
         seen[declaration.source] = Seen.of(declaration).over(before.get(declaration.source))
     phase = state.phase
     seen["saved"] = Seen(
@@ -214,21 +214,21 @@ def _with_bookkeeping(
         key_reminders=state.key_reminders,
         context=state.context,
     )
-    next_action, gate = _next(sources, state, phases, kept)
-    open_items = [digest(item) for each in sources.declarations for item in each.open_items]
+    next_action, gate = _next(inputs, state, phases, kept)
+    open_items = [digest(item) for each in inputs.declarations for item in each.open_items]
     plan = next(
         (
             path
-            for each in sources.declarations
+            for each in inputs.declarations
             if (path := each.plan or (each.path if each.source == "plan" else None))
         ),
         kept.plan if kept else None,
     )
-    content_same = sources.saved is not None and _content(sources.saved) == _content(state)
+    content_same = inputs.saved is not None and _content(inputs.saved) == _content(state)
     fields = {
-        "identity": sources.identity,
+        "identity": inputs.identity,
         "plan": plan,
-        "branch": kept.branch if kept and content_same else sources.branch,
+        "branch": kept.branch if kept and content_same else inputs.branch,
         "changed_at": clock.iso(changed_at),
         "next_action": next_action,
         "gate": gate,
@@ -246,18 +246,18 @@ def _content(state: State) -> dict[str, Any]:
 
 
 def _next(
-    sources: Sources, state: State, phases: list[KnownPhase], kept: Bookkeeping | None
+    inputs: Inputs, state: State, phases: list[KnownPhase], kept: Bookkeeping | None
 ) -> tuple[str | None, str | None]:
     """Next action and gate of the phase that holds now; a line written for another phase is stale."""
     here = next((each for each in phases if each.number == state.phase.current), None)
     next_action = here.next_action if here else None
     gate = here.gate if here else None
-    for declaration in reversed(sources.declarations):
+    for declaration in reversed(inputs.declarations):
         mark = declaration.phase
         if mark and mark.current not in {None, state.phase.current}:
             continue
         next_action = declaration.next_action or next_action
         gate = declaration.gate or gate
-    if not sources.declarations and kept and not phases:
+    if not inputs.declarations and kept and not phases:
         return kept.next_action, kept.gate
     return next_action, gate

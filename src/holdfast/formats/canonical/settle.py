@@ -26,7 +26,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Sources:
+class Inputs:
     """All that a merge reads."""
 
     saved: State | None
@@ -68,8 +68,8 @@ def _only_fills_gaps(declaration: Declaration, field: str, base: Seen | None) ->
 class Winners:
     """Decides field by field, and remembers when the latest winning change was made."""
 
-    def __init__(self, sources: Sources) -> None:
-        self.saved_mtime = sources.saved_mtime
+    def __init__(self, inputs: Inputs) -> None:
+        self.saved_mtime = inputs.saved_mtime
         self.changed: list[float] = []
 
     def settle(self, value: T, base: Any, sides: Iterable[Side]) -> T:

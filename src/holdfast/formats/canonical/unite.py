@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.formats.canonical.settle import NO_BASE, ORDER, SILENT, Side, Sources, Winners
+from holdfast.formats.canonical.settle import NO_BASE, ORDER, SILENT, Inputs, Side, Winners
 from holdfast.formats.canonical.state import Bookkeeping, Seen, State
 
 
@@ -17,13 +17,13 @@ def normal_reading(item: str) -> str:
 
 
 def united(
-    sources: Sources, field: str, current: list[str], kept: Bookkeeping | None
+    inputs: Inputs, field: str, current: list[str], kept: Bookkeeping | None
 ) -> tuple[list[str], list[str]]:
     """Rule 8 for a list: all that somebody still asserts, and what only the saved file does."""
     asserted: list[str] = []
     for source in ORDER:
-        asserted += _said(sources, source, field) or []
-    base = sources.base("saved")
+        asserted += _said(inputs, source, field) or []
+    base = inputs.base("saved")
     if kept is None or base is None:
         own = list(current)
     else:
@@ -35,14 +35,14 @@ def united(
     return list(dict.fromkeys(united)), list(dict.fromkeys(own))
 
 
-def _said(sources: Sources, source: str, field: str) -> Any:
+def _said(inputs: Inputs, source: str, field: str) -> Any:
     """What *source* says of *field* now, or said when it last mentioned it (rule 1)."""
-    for declaration in sources.declarations:
+    for declaration in inputs.declarations:
         if declaration.source == source:
             value = getattr(Seen.of(declaration), field)
             if value is not None:
                 return value
-    base = sources.base(source)
+    base = inputs.base(source)
     return getattr(base, field) if base else None
 
 
@@ -55,24 +55,24 @@ def own_keys(saved: State) -> list[str]:
     return [key for key in saved.context if key in kept.own.context or key not in before]
 
 
-def united_context(sources: Sources, saved: State | None, winners: Winners) -> dict[str, Any]:
+def united_context(inputs: Inputs, saved: State | None, winners: Winners) -> dict[str, Any]:
     """Rule 8 for context: which keys stand as for lists, each value as for any field."""
-    said = {source: _said(sources, source, "context") or {} for source in ORDER}
+    said = {source: _said(inputs, source, "context") or {} for source in ORDER}
     current = saved.context if saved else {}
     standing = {
         *(own_keys(saved) if saved else []),
         *(key for each in said.values() for key in each),
     }
     keys = dict.fromkeys([*current, *said["local"], *said["plan"]])
-    base = sources.base("saved")
+    base = inputs.base("saved")
     was = (base.context or {}) if base else None
     merged = {}
     for key in keys:
         if key not in standing:
             continue
         sides = [
-            Side(each.context[key], _base_of(sources, each.source, key), each.mtime)
-            for each in sources.declarations
+            Side(each.context[key], _base_of(inputs, each.source, key), each.mtime)
+            for each in inputs.declarations
             if each.context and key in each.context
         ]
         if key in current:
@@ -83,6 +83,6 @@ def united_context(sources: Sources, saved: State | None, winners: Winners) -> d
     return merged
 
 
-def _base_of(sources: Sources, source: str, key: str) -> Any:
-    seen = sources.base(source)
+def _base_of(inputs: Inputs, source: str, key: str) -> Any:
+    seen = inputs.base(source)
     return NO_BASE if seen is None else (seen.context or {}).get(key, SILENT)

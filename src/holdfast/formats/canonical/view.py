@@ -14,12 +14,13 @@ from typing import Any
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
 from holdfast.formats.base import Place, Standing, Workflow
-from holdfast.formats.canonical import files, identity, sources
+from holdfast.formats.canonical import files, identity
 from holdfast.formats.canonical.declaration import Declaration, Looked, digest
 from holdfast.formats.canonical.files import Held, Unusable
 from holdfast.formats.canonical.identity import Group
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.settle import Sources
+from holdfast.formats.canonical.settle import Inputs
+from holdfast.formats.canonical.sources.look import look_at_markdown
 from holdfast.formats.canonical.state import Seen, State
 from holdfast.ledger import Ledger, Tombstone
 
@@ -69,7 +70,7 @@ class View:
 def look(place: Place) -> View:
     """Read it all."""
     globs = place.settings.plans
-    looked = sources.look(place.root, globs)
+    looked = look_at_markdown(place.root, globs)
     view = View(place, looked, ledger.load(place.store))
     held = _newest_of_each(view, globs)
     groups = identity.group([each.declaration for each in looked if each.declaration])
@@ -134,7 +135,7 @@ def _declared(view: View, group: Group, key: str | None, held: Held | None) -> K
     # A state that was kept under its plan stays so, even when CLAUDE.local.md drops the pointer.
     if key is None or group.key.startswith("canonical:plan:"):
         key = group.key
-    merged = merge(_sources(view.place, held, group, key))
+    merged = merge(_inputs(view.place, held, group, key))
     known = Known(key, merged, held, group)
     if any(each in view.ledger.ignored for each in (key, *group.keys)):
         return replace(known, standing="ignored", remark=_ignored_remark(known))
@@ -143,8 +144,8 @@ def _declared(view: View, group: Group, key: str | None, held: Held | None) -> K
     return _ended(view, known, group)
 
 
-def _sources(place: Place, held: Held | None, group: Group | None, key: str) -> Sources:
-    return Sources(
+def _inputs(place: Place, held: Held | None, group: Group | None, key: str) -> Inputs:
+    return Inputs(
         saved=held.state if held else None,
         saved_mtime=held.mtime if held else 0.0,
         declarations=group.declarations if group else (),

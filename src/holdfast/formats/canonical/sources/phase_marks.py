@@ -6,8 +6,14 @@ import re
 from typing import NamedTuple
 
 from holdfast.formats.canonical.declaration import PhaseMark
-from holdfast.formats.canonical.statuses import SEPARATORS, SIGNS, Word, split_status, whole_status
-from holdfast.formats.canonical.values import DECORATION, SYMBOLS, bare
+from holdfast.formats.canonical.sources.statuses import (
+    SEPARATORS,
+    SIGNS,
+    Word,
+    split_status,
+    whole_status,
+)
+from holdfast.formats.canonical.sources.values import DECORATION, SYMBOLS, bare
 
 _MOST_PHASES = 9_999
 

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from holdfast.formats.canonical.values import MARKS, MOST_CHARACTERS, MOST_ITEMS
+from holdfast.formats.canonical.sources.values import MARKS, MOST_CHARACTERS, MOST_ITEMS
 
 _LONGEST_LINE = 50_000  # in which paths are looked for
 

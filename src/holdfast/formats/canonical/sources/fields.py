@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from holdfast.formats.canonical.declaration import Json
-from holdfast.formats.canonical.markdown import Line
-from holdfast.formats.canonical.phase_marks import counted_phase
-from holdfast.formats.canonical.values import DECORATION, MARKS, bare, labelled, tidy
+from holdfast.formats.canonical.sources.markdown import Line
+from holdfast.formats.canonical.sources.phase_marks import counted_phase
+from holdfast.formats.canonical.sources.values import DECORATION, MARKS, bare, labelled, tidy
 
 _KEYS = {
     label: key

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from holdfast.formats.canonical.declaration import PhaseMark, PlanPhase
-from holdfast.formats.canonical.fields import field_of
-from holdfast.formats.canonical.markdown import Line
-from holdfast.formats.canonical.phase_marks import phase_name, sane_mark
-from holdfast.formats.canonical.statuses import Word, split_status, status_of, whole_status
-from holdfast.formats.canonical.values import DECORATION, MOST_ITEMS, bare, tidy
+from holdfast.formats.canonical.sources.fields import field_of
+from holdfast.formats.canonical.sources.markdown import Line
+from holdfast.formats.canonical.sources.phase_marks import phase_name, sane_mark
+from holdfast.formats.canonical.sources.statuses import Word, split_status, status_of, whole_status
+from holdfast.formats.canonical.sources.values import DECORATION, MOST_ITEMS, bare, tidy
 
 _BELOW_HEADINGS = 7  # the level of a phase that is a bold line or a checkbox
 

@@ -10,23 +10,23 @@ from itertools import chain
 from typing import NamedTuple
 
 from holdfast.formats.canonical.declaration import Declaration, Json, Looked, PhaseMark
-from holdfast.formats.canonical.document import Document, open_document
-from holdfast.formats.canonical.fields import field_of
-from holdfast.formats.canonical.markdown import Line
-from holdfast.formats.canonical.notes import collect
-from holdfast.formats.canonical.paths import mentioned_documents, resolved
-from holdfast.formats.canonical.plan_phases import Phases, phases_of
-from holdfast.formats.canonical.reasons import joined, quoted_from
-from holdfast.formats.canonical.stated import Stated
-from holdfast.formats.canonical.statuses import (
+from holdfast.formats.canonical.sources.document import Document, open_document
+from holdfast.formats.canonical.sources.fields import field_of
+from holdfast.formats.canonical.sources.markdown import Line
+from holdfast.formats.canonical.sources.notes import collect
+from holdfast.formats.canonical.sources.paths import mentioned_documents, resolved
+from holdfast.formats.canonical.sources.plan_phases import Phases, phases_of
+from holdfast.formats.canonical.sources.reasons import joined, quoted_from
+from holdfast.formats.canonical.sources.stated import Stated
+from holdfast.formats.canonical.sources.statuses import (
     Word,
     split_status,
     status_for,
     status_of,
     whole_status,
 )
-from holdfast.formats.canonical.values import bare, text_of, tidy, unique
-from holdfast.formats.canonical.workflow_types import type_of
+from holdfast.formats.canonical.sources.values import bare, text_of, tidy, unique
+from holdfast.formats.canonical.sources.workflow_types import type_of
 
 _MOST_PATHS = 100
 _MOST_OPEN = 500

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from holdfast.formats.canonical.declaration import Json
-from holdfast.formats.canonical.fields import field_of
-from holdfast.formats.canonical.markdown import Line
-from holdfast.formats.canonical.paths import at_paths, listed_paths
-from holdfast.formats.canonical.phase_marks import current_of, phase_of
-from holdfast.formats.canonical.statuses import status_of
-from holdfast.formats.canonical.values import (
+from holdfast.formats.canonical.sources.fields import field_of
+from holdfast.formats.canonical.sources.markdown import Line
+from holdfast.formats.canonical.sources.paths import at_paths, listed_paths
+from holdfast.formats.canonical.sources.phase_marks import current_of, phase_of
+from holdfast.formats.canonical.sources.statuses import status_of
+from holdfast.formats.canonical.sources.values import (
     MARKS,
     MOST_CHARACTERS,
     MOST_ITEMS,

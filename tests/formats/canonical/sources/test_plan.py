@@ -1,3 +1,5 @@
+"""PLAN.md: its status, phases, reading and names, and the plans that declare nothing."""
+
 from __future__ import annotations
 
 import time
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.formats.canonical.declaration import Declaration, Looked, PhaseMark, PlanPhase
-from holdfast.formats.canonical.plan_source import read_plan
+from holdfast.formats.canonical.sources.plan import read_plan
 
 PATH = "CLAUDE/Plan/001-user-auth/PLAN.md"
 PLAN = """# Plan 001: User Auth Implementation - 🔄 In Progress

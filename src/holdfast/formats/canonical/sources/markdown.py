@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from holdfast.formats.canonical.comments import outside_comments, without_comments
+from holdfast.formats.canonical.sources.comments import outside_comments, without_comments
 
 _MOST_LINES = 100_000  # 5 MB of text have fewer; 5 MB of line ends have too many to look at
 _MOST_CONTAINERS = 20  # as deep as markdown-it goes

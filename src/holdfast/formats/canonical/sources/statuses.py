@@ -6,7 +6,7 @@ import re
 from typing import Literal, TypeAlias, get_args
 
 from holdfast.formats.canonical.declaration import Status
-from holdfast.formats.canonical.values import MARKS, SYMBOLS, bare, tidy
+from holdfast.formats.canonical.sources.values import MARKS, SYMBOLS, bare, tidy
 
 Word: TypeAlias = Literal["in_progress", "blocked", "completed", "cancelled", "not_started"]
 

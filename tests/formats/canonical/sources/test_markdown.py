@@ -1,3 +1,5 @@
+"""What a reader sees of a markdown file, in any encoding, against a full parser and in linear time."""
+
 from __future__ import annotations
 
 import re
@@ -10,9 +12,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from holdfast.formats.canonical.decoding import decode
-from holdfast.formats.canonical.front_matter import front_matter
-from holdfast.formats.canonical.markdown import Line, scan
+from holdfast.formats.canonical.sources.decoding import decode
+from holdfast.formats.canonical.sources.front_matter import front_matter
+from holdfast.formats.canonical.sources.markdown import Line, scan
 
 FIVE_MB = 5_000_000
 PROSE = """# A plan

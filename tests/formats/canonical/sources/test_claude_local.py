@@ -1,3 +1,5 @@
+"""CLAUDE.local.md: every spelling that declares a workflow, and every look-alike that does not."""
+
 from __future__ import annotations
 
 import subprocess
@@ -10,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holdfast.formats.canonical.declaration import Declaration, Looked, PhaseMark
-from holdfast.formats.canonical.local_source import read_local
+from holdfast.formats.canonical.sources.claude_local import read_local
 
 DOCUMENT = """# Current Workflow State
 
@@ -37,12 +39,12 @@ def declared(text: str | bytes) -> Declaration:
 
 def test_reading_costs_no_yaml_until_there_is_front_matter() -> None:
     """Most files have none, and the hook waits for every import."""
-    listing = "import sys, holdfast.formats.canonical.local_source; print(*sys.modules)"
+    listing = "import sys, holdfast.formats.canonical.sources.claude_local; print(*sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", listing], capture_output=True, text=True, check=True
     )
     loaded = set(run.stdout.split())
-    assert "holdfast.formats.canonical.local_source" in loaded
+    assert "holdfast.formats.canonical.sources.claude_local" in loaded
     assert not loaded & {"yaml", "frontmatter"}
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from holdfast.formats.canonical.declaration import Json
-from holdfast.formats.canonical.decoding import decode
-from holdfast.formats.canonical.fields import by_key
-from holdfast.formats.canonical.front_matter import front_matter
-from holdfast.formats.canonical.markdown import Line, scan
+from holdfast.formats.canonical.sources.decoding import decode
+from holdfast.formats.canonical.sources.fields import by_key
+from holdfast.formats.canonical.sources.front_matter import front_matter
+from holdfast.formats.canonical.sources.markdown import Line, scan
 
 
 class Document(NamedTuple):

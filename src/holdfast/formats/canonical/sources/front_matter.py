@@ -7,7 +7,7 @@ from datetime import date
 from math import isfinite
 
 from holdfast.formats.canonical.declaration import Json
-from holdfast.formats.canonical.values import encodable
+from holdfast.formats.canonical.sources.values import encodable
 
 _LIMIT = 64 * 1024
 _DEPTH = 50

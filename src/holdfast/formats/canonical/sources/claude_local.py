@@ -6,17 +6,17 @@ import re
 from collections.abc import Callable
 
 from holdfast.formats.canonical.declaration import Declaration, Looked
-from holdfast.formats.canonical.document import open_document
-from holdfast.formats.canonical.fields import field_of
-from holdfast.formats.canonical.markdown import Line
-from holdfast.formats.canonical.notes import collect
-from holdfast.formats.canonical.paths import listed_paths, path_of
-from holdfast.formats.canonical.phase_marks import PhaseReading
-from holdfast.formats.canonical.reasons import joined, quoted
-from holdfast.formats.canonical.stated import Stated
-from holdfast.formats.canonical.statuses import Word, status_for, status_of, whole_status
-from holdfast.formats.canonical.values import text_of, tidy, unique
-from holdfast.formats.canonical.workflow_types import type_of
+from holdfast.formats.canonical.sources.document import open_document
+from holdfast.formats.canonical.sources.fields import field_of
+from holdfast.formats.canonical.sources.markdown import Line
+from holdfast.formats.canonical.sources.notes import collect
+from holdfast.formats.canonical.sources.paths import listed_paths, path_of
+from holdfast.formats.canonical.sources.phase_marks import PhaseReading
+from holdfast.formats.canonical.sources.reasons import joined, quoted
+from holdfast.formats.canonical.sources.stated import Stated
+from holdfast.formats.canonical.sources.statuses import Word, status_for, status_of, whole_status
+from holdfast.formats.canonical.sources.values import text_of, tidy, unique
+from holdfast.formats.canonical.sources.workflow_types import type_of
 
 _LONGEST_MARKER = 500  # with its name
 _MARKER = r"(?i:(?:(?:current|active)\s+)?workflow[\s_-]+state\b)"

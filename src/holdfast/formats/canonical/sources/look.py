@@ -10,15 +10,15 @@ from pathlib import Path
 from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical.declaration import Looked
 from holdfast.formats.canonical.identity import is_plan
-from holdfast.formats.canonical.local_source import read_local
-from holdfast.formats.canonical.plan_source import read_plan
+from holdfast.formats.canonical.sources.claude_local import read_local
+from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.project import contains
 from holdfast.store import read_file
 
 LOCAL = "CLAUDE.local.md"
 
 
-def look(root: Path, globs: Sequence[str]) -> list[Looked]:
+def look_at_markdown(root: Path, globs: Sequence[str]) -> list[Looked]:
     """Every source that is there, and what it declares."""
     found = []
     if os.path.lexists(root / LOCAL):

@@ -6,13 +6,18 @@ import re
 from dataclasses import dataclass
 
 from holdfast.formats.canonical.declaration import Json
-from holdfast.formats.canonical.fields import plain_label
-from holdfast.formats.canonical.notes import Notes
-from holdfast.formats.canonical.paths import listed_paths
-from holdfast.formats.canonical.phase_marks import PhaseReading, current_of, phase_of, sane_mark
-from holdfast.formats.canonical.reasons import quoted_from
-from holdfast.formats.canonical.statuses import status_of
-from holdfast.formats.canonical.values import MOST_ITEMS, text_of, texts_of, unique
+from holdfast.formats.canonical.sources.fields import plain_label
+from holdfast.formats.canonical.sources.notes import Notes
+from holdfast.formats.canonical.sources.paths import listed_paths
+from holdfast.formats.canonical.sources.phase_marks import (
+    PhaseReading,
+    current_of,
+    phase_of,
+    sane_mark,
+)
+from holdfast.formats.canonical.sources.reasons import quoted_from
+from holdfast.formats.canonical.sources.statuses import status_of
+from holdfast.formats.canonical.sources.values import MOST_ITEMS, text_of, texts_of, unique
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Markdown that may declare canonical workflows: CLAUDE.local.md and the plans."""
