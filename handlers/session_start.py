@@ -57,4 +57,4 @@ def _ended(choice: Choice) -> list[str]:
 
 
 def _message(lines: list[str]) -> str:
-    return " · ".join(" ".join(line.split()) for line in lines)
+    return " · ".join(lines)

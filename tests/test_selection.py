@@ -35,6 +35,10 @@ def test_nothing_is_active() -> None:
     assert [each.key for each in choice.others] == ["a"]
 
 
+def other(key: str, declared: str = "") -> Claim:
+    return Claim("another", "/p", key, NOW.isoformat(), declared)
+
+
 CASES: dict[str, tuple[list[Workflow], Circumstances, str]] = {
     "the only one": ([workflow("a")], Circumstances(NOW), "a"),
     "the session's own before a declared one that it knew": (
@@ -57,9 +61,19 @@ CASES: dict[str, tuple[list[Workflow], Circumstances, str]] = {
         Circumstances(NOW, claim=claim("a")),
         "a",
     ),
-    "not what another session works on, declared or not": (
+    "not a plan that another session works on": (
+        [workflow("a"), workflow("b", declared="plan", created_at=NOW)],
+        Circumstances(NOW, claim=claim("a"), others=(other("b"),)),
+        "a",
+    ),
+    "the follower of CLAUDE.local.md follows it, whoever came first": (
         [workflow("a"), workflow("b", declared="local")],
-        Circumstances(NOW, claim=claim("a"), taken={"b"}),
+        Circumstances(NOW, claim=claim("a", declared="a"), others=(other("b", "x"),)),
+        "b",
+    ),
+    "what was begun beside CLAUDE.local.md stays, when another session follows that": (
+        [workflow("a"), workflow("b", declared="local")],
+        Circumstances(NOW, claim=claim("a", declared="x"), others=(other("x", "x"),)),
         "a",
     ),
     "the own one when it has ended counts no more": (
@@ -105,12 +119,12 @@ CASES: dict[str, tuple[list[Workflow], Circumstances, str]] = {
     ),
     "free before what another session has": (
         [workflow("a"), workflow("b", changed_at=NOW)],
-        Circumstances(NOW, taken={"b"}),
+        Circumstances(NOW, others=(other("b"),)),
         "a",
     ),
     "what another session has, when there is nothing else": (
         [workflow("b")],
-        Circumstances(NOW, taken={"b"}),
+        Circumstances(NOW, others=(other("b"),)),
         "b",
     ),
 }

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import StateUnreadable, StateUnwritable
-from holdfast.store import Store, read_file, replace_file
+from holdfast.regular import read_file
+from holdfast.store import Store, replace_file
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ def test_odd_files_are_unreadable_and_do_not_hang(tmp_path: Path) -> None:
     giant.write_bytes(b"x" * 101)
     for path in (fifo, tmp_path, Path("/dev/zero"), tmp_path / "none"):
         with pytest.raises(StateUnreadable):
-            read_file(path)
+            read_file(path, 1000)
     with pytest.raises(StateUnreadable, match="larger than 100"):
         read_file(giant, 100)
 

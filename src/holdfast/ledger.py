@@ -11,7 +11,8 @@ import json
 from dataclasses import asdict, dataclass, field
 
 from holdfast.errors import StateUnreadable
-from holdfast.store import Store, read_file
+from holdfast.regular import read_json
+from holdfast.store import LARGEST, Store
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Tombstone:
     name: str
     at: str
     how: str  # "completed" by a command, or "deleted": its state file was removed by hand
-    declaration: str = ""  # digest of what the markdown declared at that time
+    declared: dict[str, str] = field(default_factory=dict)  # by source: digest of what it said then
     open_items: tuple[str, ...] = ()  # digests of the checkboxes that were open then
     archive: str = ""  # the last state, relative to the root
 
@@ -40,19 +41,39 @@ _MOST_UNTOLD = 10
 
 
 def load(store: Store) -> Ledger:
-    """What is noted; a ledger that cannot be read counts as empty."""
+    """What is noted; what cannot be read counts as not noted."""
     try:
-        record = json.loads(read_file(store.private / _FILE)[0])
-        return Ledger(
-            {
-                key: Tombstone(**{**entry, "open_items": tuple(entry.get("open_items", ()))})
-                for key, entry in record["finished"].items()
-            },
-            {str(key): str(name) for key, name in record["ignored"].items()},
-            [str(line) for line in record["untold"]],
-        )
-    except (StateUnreadable, ValueError, KeyError, TypeError, AttributeError):
+        record = read_json(store.private / _FILE, LARGEST)
+    except StateUnreadable:
         return Ledger()
+    if not isinstance(record, dict):
+        return Ledger()
+    finished, ignored, untold = (record.get(key) for key in ("finished", "ignored", "untold"))
+    ledger = Ledger()
+    for key, entry in finished.items() if isinstance(finished, dict) else ():
+        tombstone = _tombstone(entry)
+        if tombstone:
+            ledger.finished[key] = tombstone
+    if isinstance(ignored, dict):
+        ledger.ignored = {key: name for key, name in ignored.items() if isinstance(name, str)}
+    if isinstance(untold, list):
+        ledger.untold = [line for line in untold if isinstance(line, str)]
+    return ledger
+
+
+def _tombstone(entry: object) -> Tombstone | None:
+    match entry:
+        case {
+            "name": str(name),
+            "at": str(at),
+            "how": str(how),
+            "declared": dict(declared),
+            "open_items": list(items),
+            "archive": str(archive),
+        }:
+            texts = {str(path): str(digest) for path, digest in declared.items()}
+            return Tombstone(name, at, how, texts, tuple(str(item) for item in items), archive)
+    return None
 
 
 def save(store: Store, ledger: Ledger) -> None:

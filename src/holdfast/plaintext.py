@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-# Control characters (C0 without tab and line ends, DEL, C1), bidirectional overrides and isolates,
-# invisible joiners that hide text, and lone surrogates, which no UTF-8 encoder accepts.
+# Control characters (C0 without tab and line ends, DEL, C1), marks and overrides of direction,
+# invisible joiners and tags that hide text, and lone surrogates, which no UTF-8 encoder accepts.
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # Terminal escapes go whole, so that "\x1b[31mred" becomes "red" and not "[31mred".
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?)")
-# A closing tag could end the element that the client wraps hook text in. An opening tag could start
-# one of the client's own.
-_TAG = re.compile(
-    r"</[A-Za-z][\w:.-]{0,64}\s{0,8}>|<(?=/?(?:system|user|assistant)-)", re.IGNORECASE
-)
+# A closing tag could end the element that the client wraps hook text in, and an opening one could
+# start one of the client's own. Their "<" is replaced, not removed: removing one tag may join the
+# halves of another.
+_TAG = re.compile(r"<(?=/[A-Za-z]|(?:system|user|assistant)-)", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
 
@@ -26,11 +27,17 @@ def units(text: str) -> int:
 
 def clean(text: str) -> str:
     """Several lines of text without what could steer a terminal or break out of a wrapper."""
-    previous = None
-    text = _UNSAFE.sub("", _ESCAPE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
-    while previous != text:  # removing one tag may join the halves of another
-        previous, text = text, _TAG.sub("", text)
-    return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _TAG.sub("‹", _UNSAFE.sub("", _ESCAPE.sub("", text)))
+
+
+def escaped(json_text: str) -> str:
+    """JSON with the same characters as \\u escapes: for programs, and harmless on a terminal."""
+    return _UNSAFE.sub(_as_escape, json_text)
+
+
+def _as_escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
 
 
 def one_line(text: str, limit: int = 300) -> str:

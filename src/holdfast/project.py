@@ -11,6 +11,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from holdfast.errors import StateUnreadable
+from holdfast.regular import read_file
+
 
 class Surroundings(NamedTuple):
     """What the process was started with, as far as Holdfast wants to know."""
@@ -141,7 +144,7 @@ def branch(folder: str) -> str | None:
 
 def _first_line(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.readline(4096).strip()
-    except OSError:
+        data, _ = read_file(path, 4096)
+    except StateUnreadable:
         return ""
+    return data.decode("utf-8", "replace").partition("\n")[0].strip()

@@ -5,12 +5,13 @@ The order, first hit wins:
 2. the one declared now: CLAUDE.local.md before plans, the latest edited plan first;
 3. the newest by the last change of an agent or a person.
 What another session owns comes after what is free, and what belongs to another branch than the
-checked-out one comes after what belongs to this one.
+checked-out one comes after what belongs to this one. When CLAUDE.local.md comes to declare another
+workflow, it moves the session that was following it, not one that works on something else beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,7 +34,12 @@ class Circumstances:
     now: datetime
     branch: str | None = None
     claim: Claim | None = None
-    taken: Collection[str] = ()  # keys that other sessions own
+    others: Sequence[Claim] = ()  # of other sessions
+
+    @property
+    def taken(self) -> set[str]:
+        """Keys of workflows that other sessions own."""
+        return {each.workflow for each in self.others}
 
 
 def choose(workflows: Sequence[Workflow], circumstances: Circumstances) -> Choice:
@@ -74,16 +80,23 @@ def _origin(workflow: Workflow) -> str:
 
 def _declared_since(workflow: Workflow, claim: Claim, circumstances: Circumstances) -> bool:
     """Whether markdown names *workflow* now and did not when *claim* was made."""
-    if workflow.key in {claim.workflow, claim.declared} or workflow.key in circumstances.taken:
+    if workflow.key in {claim.workflow, claim.declared}:
         return False
     if workflow.declared == "local":
-        return True
+        return _follows(claim) or not any(_follows(each) for each in circumstances.others)
+    if workflow.key in circumstances.taken:
+        return False
     claimed = clock.parse(claim.at)
     return (
         workflow.declared == "plan"
         and claimed is not None
         and (workflow.created_at is None or workflow.created_at > claimed)
     )
+
+
+def _follows(claim: Claim) -> bool:
+    """Whether a session works on what CLAUDE.local.md declared when it took it up."""
+    return claim.workflow == claim.declared
 
 
 def _rank(workflow: Workflow, circumstances: Circumstances) -> tuple[object, ...]:

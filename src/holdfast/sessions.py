@@ -11,8 +11,11 @@ import os
 import time
 from typing import NamedTuple
 
+from holdfast.errors import StateUnreadable
+from holdfast.regular import read_json
 from holdfast.store import replace_file
 
+_LARGEST = 64 * 1024
 _KEPT_FOR = 30 * 24 * 3600  # seconds since the record was last written
 
 
@@ -46,9 +49,8 @@ def recall(state_dir: str | None, session: str | None) -> Claim | None:
 
 def _load(path: str) -> Claim | None:
     try:
-        with open(path, encoding="utf-8") as stream:
-            record = json.load(stream)
-    except (OSError, ValueError):
+        record = read_json(path, _LARGEST)
+    except StateUnreadable:
         return None
     if not isinstance(record, dict):
         return None
@@ -72,21 +74,21 @@ def remember(state_dir: str | None, claim: Claim) -> None:
         return
 
 
-def others(state_dir: str | None, session: str | None, root: str) -> dict[str, list[str]]:
-    """The other sessions that own a workflow of *root*, by the workflow's key."""
-    owners: dict[str, list[str]] = {}
+def others(state_dir: str | None, session: str | None, root: str) -> list[Claim]:
+    """The claims of other sessions on workflows of *root*."""
     if not state_dir:
-        return owners
+        return []
     folder = os.path.join(state_dir, "sessions")
     try:
-        names = os.listdir(folder)
+        names = sorted(os.listdir(folder))
     except OSError:
-        return owners
-    for name in names:
-        claim = _load(os.path.join(folder, name))
-        if claim and claim.root == root and claim.workflow and claim.session != session:
-            owners.setdefault(claim.workflow, []).append(claim.session)
-    return owners
+        return []
+    claims = (_load(os.path.join(folder, name)) for name in names)
+    return [
+        claim
+        for claim in claims
+        if claim and claim.root == root and claim.workflow and claim.session != session
+    ]
 
 
 def _prune(folder: str) -> None:

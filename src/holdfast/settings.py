@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from holdfast.errors import SettingsInvalid
+from holdfast.errors import SettingsInvalid, StateUnreadable
+from holdfast.project import contains
+from holdfast.regular import read_file
 
 PROJECT_FILE = os.path.join(".claude", "holdfast.toml")
 LARGEST = 64 * 1024
@@ -53,7 +55,7 @@ def load(root: str | None, user_file: str | None) -> Loaded:
         if path is None or not os.path.lexists(path):
             continue
         try:
-            values = _read(path, is_users=is_users)
+            values = _read(path, within=None if is_users else root)
         except SettingsInvalid as error:
             problems.append(f"settings ignored: {error}")
             continue
@@ -70,16 +72,16 @@ def _restore_of(values: Mapping[str, object]) -> dict[str, str]:
     return dict(restore) if isinstance(restore, dict) else {}
 
 
-def _read(path: str, *, is_users: bool) -> dict[str, object]:
+def _read(path: str, *, within: str | None) -> dict[str, object]:
+    if within and not contains(os.path.realpath(within), os.path.realpath(path)):
+        raise SettingsInvalid(path, "leads outside the project")
     import tomllib  # noqa: PLC0415  # most projects have no settings file and need not pay for it
 
     try:
-        with open(path, "rb") as stream:
-            raw = stream.read(LARGEST + 1)
-        if len(raw) > LARGEST:
-            raise SettingsInvalid(path, f"larger than {LARGEST} bytes")
-        values = tomllib.loads(raw.decode("utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        values = tomllib.loads(read_file(path, LARGEST)[0].decode("utf-8-sig"))
+    except StateUnreadable as error:
+        raise SettingsInvalid(path, error.reason) from error
+    except (ValueError, RecursionError) as error:
         raise SettingsInvalid(path, " ".join(str(error).split())) from error
     checked: dict[str, object] = {}
     for key, value in values.items():
@@ -87,7 +89,7 @@ def _read(path: str, *, is_users: bool) -> dict[str, object]:
             close = difflib.get_close_matches(key, _CHECKS, 1)
             guess = f" (did you mean {close[0]!r}?)" if close else ""
             raise SettingsInvalid(path, f"unknown key {key!r}{guess}")
-        if key in USER_ONLY and not is_users:
+        if key in USER_ONLY and within:
             raise SettingsInvalid(path, f"{key!r} counts only in the user's own file")
         check, expected = _CHECKS[key]
         if not check(value):
@@ -100,6 +102,7 @@ def _is_relative_globs(value: object) -> bool:
     return isinstance(value, list) and all(
         isinstance(item, str)
         and item
+        and item.isprintable()
         and "\\" not in item
         and "**" not in item
         and not os.path.isabs(item)

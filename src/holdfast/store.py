@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from holdfast.errors import StateLocked, StateUnreadable, StateUnwritable
 from holdfast.project import contains
+from holdfast.regular import read_file, read_json
 
 HOOK_WAIT = 2.0
 COMMAND_WAIT = 30.0
@@ -63,26 +64,6 @@ def _sync_folder(folder: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def read_file(path: Path, limit: int = LARGEST) -> tuple[bytes, float]:
-    """The bytes of a regular file and its mtime. A device, a FIFO or a giant is StateUnreadable."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        raise StateUnreadable(path, error.strerror or str(error)) from error
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        raise StateUnreadable(path, "not a regular file")
-    with os.fdopen(descriptor, "rb") as stream:
-        try:
-            data = stream.read(limit + 1)
-        except OSError as error:
-            raise StateUnreadable(path, error.strerror or str(error)) from error
-    if len(data) > limit:
-        raise StateUnreadable(path, f"larger than {limit} bytes")
-    return data, status.st_mtime
 
 
 class Copies(NamedTuple):
@@ -124,20 +105,23 @@ class Store:
     def _prepare(self) -> None:
         """Make our own folder: 0700, with a .gitignore of everything."""
         ignore = self.private / ".gitignore"
-        if ignore.exists():
-            return
-        self._contained(self.private)
+        self._contained(self.private / "tmp")
         try:
             self.private.parent.mkdir(exist_ok=True)
             self.private.mkdir(mode=0o700, exist_ok=True)
             (self.private / "tmp").mkdir(exist_ok=True)
-            replace_file(str(ignore), b"*\n", mode=0o600)
+            if not ignore.exists():
+                replace_file(str(ignore), b"*\n", mode=0o600)
         except OSError as error:
             raise StateUnwritable(self.private, error.strerror or str(error)) from error
 
-    def _contained(self, path: Path) -> None:
-        if not contains(str(self.root), os.path.realpath(path)):
-            raise StateUnwritable(path, "its folder leads outside the project")
+    def holds(self, path: Path) -> bool:
+        """Whether *path*, wherever links lead it, lies in the project."""
+        return contains(str(self.root), os.path.realpath(path))
+
+    def _contained(self, folder: Path) -> None:
+        if not self.holds(folder):
+            raise StateUnwritable(folder, "it leads outside the project")
 
     def relative(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
@@ -149,13 +133,13 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             mode = 0o600 if private else _mode_for(path)
-            (self.private / "tmp").mkdir(exist_ok=True)
             replace_file(str(path), data, mode=mode, staging=str(self.private / "tmp"))
         except OSError as error:
             raise StateUnwritable(path, error.strerror or str(error)) from error
 
     def remove(self, path: Path) -> None:
         """Delete our own state file *path*, and its folder if that is then empty."""
+        self._contained(path.parent)
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
@@ -210,6 +194,8 @@ class Store:
     def set_aside(self, path: Path, stamp: str, *, move: bool) -> Path:
         """Keep what lies at *path* in quarantine; *move* takes it out of the way as well."""
         target = self._free(self.private / "quarantine", stamp, path.name)
+        self._contained(path.parent)
+        self._contained(target.parent)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             if move:
@@ -217,7 +203,7 @@ class Store:
                 return target
         except OSError as error:
             raise StateUnwritable(target, error.strerror or str(error)) from error
-        self.write(target, read_file(path)[0])
+        self.write(target, read_file(path, LARGEST)[0])
         return target
 
     def archive(self, name: str, stamp: str, data: bytes) -> Path:
@@ -248,9 +234,9 @@ def _mode_for(path: Path) -> int:
 
 def _read_copies(path: Path) -> Copies | None:
     try:
-        raw, mtime = read_file(path, 3 * LARGEST)
-        record = json.loads(raw)
-    except (StateUnreadable, ValueError):
+        record = read_json(path, 3 * LARGEST)
+        mtime = path.stat().st_mtime
+    except (StateUnreadable, OSError):
         return None
     match record:
         case {"path": str(where), "good": str(good), "previous": str() | None as previous}:

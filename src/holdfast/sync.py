@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -42,7 +43,7 @@ class Synced:
                 now=self.place.now,
                 branch=self.place.branch,
                 claim=self.claim,
-                taken=sessions.others(self.state_dir, self.session, self.root),
+                others=sessions.others(self.state_dir, self.session, self.root),
             ),
         )
 
@@ -77,11 +78,13 @@ def place_for(
 ) -> Place:
     """Where the workflow of a session with *claim*, called from *cwd*, is kept."""
     now = clock.now()
+    branch = project.branch(os.path.realpath(cwd))
     user_file = surroundings.config_file
 
     def place(root: str) -> Place:
         loaded = settings.load(root, user_file)
-        return Place(Store(root), loaded.settings, now, project.branch(root))
+        checkout = project.branch(root)
+        return Place(Store(root), loaded.settings, now, branch or checkout, checkout)
 
     def present(root: str) -> bool:
         here = place(root)

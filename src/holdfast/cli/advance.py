@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import chain
 from typing import Any, get_args
 
 import click
@@ -9,7 +11,8 @@ import click
 from holdfast import ledger, restore
 from holdfast.cli.app import App, find, pass_app, say, workflow_option
 from holdfast.clock import iso
-from holdfast.errors import IllegalMove
+from holdfast.errors import IllegalMove, NoSuchWorkflow
+from holdfast.formats.base import Workflow
 from holdfast.formats.canonical import lifecycle, view
 from holdfast.formats.canonical.declaration import Status, WorkflowType
 from holdfast.formats.canonical.lifecycle import Beginning
@@ -32,18 +35,25 @@ def _pairs(values: tuple[str, ...]) -> dict[str, Any]:
     return pairs
 
 
+def _meaningful(texts: tuple[str, ...]) -> None:
+    if any(not text.strip("@ \t\n") for text in texts):
+        raise click.BadParameter("an empty text says nothing")
+
+
 def _told(synced: Synced, known: Known, verb: str) -> None:
     workflow = view.workflow_of(known, synced.place)
     synced.take(workflow)
     say(for_person(workflow.briefing, verb))
 
 
-def _change(app: App, name: str | None, verb: str, mutate: Any) -> None:
+def _change(app: App, name: str | None, verb: str, mutate: Callable[[State], State]) -> Known:
     synced = app.look(wait=COMMAND_WAIT)
     if synced.failure:
         raise synced.failure
     workflow = app.canonical(synced, name)
-    _told(synced, lifecycle.change(synced.place, workflow.key, mutate), verb)
+    known = lifecycle.change(synced.place, workflow.key, mutate)
+    _told(synced, known, verb)
+    return known
 
 
 @click.command()
@@ -53,32 +63,37 @@ def _change(app: App, name: str | None, verb: str, mutate: Any) -> None:
     "--type",
     "kind",
     type=click.Choice(get_args(WorkflowType)),
-    default="custom",
-    show_default=True,
+    help="By default what the markdown declares, else custom.",
 )
 @click.option("-p", "--phases", default="", help='Their names in order: "Design,Build,Test".')
+@click.option("--phase", "named", multiple=True, metavar="NAME", help="One more, commas and all.")
 @click.option("-r", "--read", "reading", multiple=True, metavar="@PATH", help="Required reading.")
 @click.option("-m", "--remind", "reminders", multiple=True, metavar="TEXT", help="A key reminder.")
 @click.option("-c", "--context", "context", multiple=True, metavar="K=V", help="A context value.")
+@click.option("--apart", is_flag=True, help="Keep it apart from a plan that it reads.")
 @pass_app
 def start(
     app: App,
     name: str,
-    kind: str,
+    kind: str | None,
     phases: str,
+    named: tuple[str, ...],
     reading: tuple[str, ...],
     reminders: tuple[str, ...],
     context: tuple[str, ...],
+    apart: bool,
 ) -> None:
-    """Begin the workflow NAME in its first phase.
+    """Begin the workflow NAME.
 
-    A file named with --read that is one of the project's plans makes the two one workflow.
+    What markdown declares of it already stays. A plan in progress that is named with --read and has
+    no state yet becomes one workflow with it, unless --apart is given.
     """
     if not name.strip():
         raise click.BadParameter("a workflow needs a name")
+    _meaningful((*reminders, *reading))
     synced = app.look(stay=False)
-    names = [each.strip() for each in phases.split(",") if each.strip()]
-    beginning = Beginning(name.strip(), kind, names, reading, reminders, _pairs(context))
+    names = [each.strip() for each in (*phases.split(","), *named) if each.strip()]
+    beginning = Beginning(name.strip(), kind, names, reading, reminders, _pairs(context), apart)
     _told(synced, lifecycle.start(synced.place, beginning), "started")
 
 
@@ -164,8 +179,21 @@ def read(app: App, paths: tuple[str, ...], drop: bool, name: str | None) -> None
 
 
 def _items(app: App, name: str | None, field: str, items: tuple[str, ...], drop: bool) -> None:
+    _meaningful(items)
     add, gone = ((), items) if drop else (items, ())
-    _change(app, name, "noted", lambda state: lifecycle.with_items(state, field, add, gone))
+
+    def mutate(state: State) -> State:
+        return lifecycle.with_items(state, field, add, gone)
+
+    known = _change(app, name, "noted", mutate)
+    _really_gone(known, [item for item in gone if item in getattr(known.state, field)])
+
+
+def _really_gone(known: Known, still: list[str]) -> None:
+    """What markdown declares cannot be dropped by a command."""
+    if still:
+        paths = " or ".join(each.path for each in known.declarations)
+        raise IllegalMove(f"still there: {still[0]}", hint=f"Take it out of {paths}.")
 
 
 @click.command()
@@ -185,7 +213,8 @@ def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str 
             raise IllegalMove(f"there is no context value {missing[0]!r}")
         return lifecycle.with_context(state, pairs, drop)
 
-    _change(app, name, "noted", mutate)
+    known = _change(app, name, "noted", mutate)
+    _really_gone(known, [key for key in drop if key in known.state.context])
 
 
 @click.command()
@@ -242,12 +271,12 @@ def resume(app: App, name: str | None) -> None:
     Also brings back one that was ignored or has ended.
     """
     synced = app.look(wait=COMMAND_WAIT)
-    ended = _ended(synced, name) if name else None
-    if ended:
-        lifecycle.revive(synced.place, ended)
-    elif name:
-        workflow = find(synced.workflows, name)
-        if workflow.standing == "ignored":
+    if name:
+        workflow = _live(synced, name)
+        ended = None if workflow else _ended(synced, name)
+        if ended:
+            lifecycle.revive(synced.place, ended)
+        elif workflow and workflow.standing == "ignored":
             lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=False)
     synced = app.look(wait=COMMAND_WAIT)
     workflow = app.meant(synced, name)
@@ -255,13 +284,28 @@ def resume(app: App, name: str | None) -> None:
     say(restore.text(synced, workflow, synced.choice(), "now"))
 
 
-def _ended(synced: Synced, name: str) -> str | None:
-    """The key of the tombstone that *name* means."""
+def _live(synced: Synced, name: str) -> Workflow | None:
+    """The workflow called *name*, if it is one that is still kept or declared."""
+    live = [
+        each for each in synced.workflows if each.briefing.state_path or each.standing == "active"
+    ]
+    try:
+        return find(live, name)
+    except NoSuchWorkflow:
+        return None
+
+
+def _ended(synced: Synced, name: str | None) -> str | None:
+    """The key of the tombstone that *name* means, the latest one first."""
+    if name is None:
+        return _last_ended(synced)
     entries = ledger.load(synced.place.store).finished
+    latest_first = sorted(entries, key=lambda key: entries[key].at, reverse=True)
     wanted = name.casefold()
-    return next(
-        (key for key, each in entries.items() if each.name.casefold().startswith(wanted)), None
-    )
+    names = {key: entries[key].name.casefold() for key in latest_first}
+    whole = (key for key in latest_first if names[key] == wanted)
+    begun = (key for key in latest_first if names[key].startswith(wanted))
+    return next(chain(whole, begun), None)
 
 
 @click.command()
@@ -270,7 +314,7 @@ def _ended(synced: Synced, name: str) -> str | None:
 def undo(app: App, name: str | None) -> None:
     """Go back to the state before the last change, or take back the last `complete`."""
     synced = app.look(wait=COMMAND_WAIT)
-    ended = _last_ended(synced, name)
+    ended = None if name and _live(synced, name) else _ended(synced, name)
     if ended:
         _told(synced, lifecycle.revive(synced.place, ended), "brought back")
         return
@@ -278,16 +322,14 @@ def undo(app: App, name: str | None) -> None:
     _told(synced, lifecycle.undo(synced.place, workflow.key), "set back")
 
 
-def _last_ended(synced: Synced, name: str | None) -> str | None:
-    """The tombstone to take back: the one called *name*, else one newer than any other change."""
+def _last_ended(synced: Synced) -> str | None:
+    """The tombstone of the last `complete`, if nothing has been changed since."""
     entries = ledger.load(synced.place.store).finished
-    if name:
-        return _ended(synced, name)
     latest = max(entries, key=lambda key: entries[key].at, default=None)
-    chosen = synced.choice().chosen
-    if latest and chosen and entries[latest].at < iso(chosen.changed_at):
-        return None
-    return latest
+    kept = [each for each in synced.workflows if each.briefing.state_path]
+    if latest and all(iso(each.changed_at) < entries[latest].at for each in kept):
+        return latest
+    return None
 
 
 COMMANDS = (

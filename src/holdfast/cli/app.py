@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 import click
@@ -12,7 +13,7 @@ from holdfast import sync
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
-from holdfast.plaintext import clean
+from holdfast.plaintext import clean, escaped
 from holdfast.project import Surroundings
 from holdfast.sync import Synced
 
@@ -87,17 +88,33 @@ def _left_over(synced: Synced) -> Workflow | None:
 
 
 def find(workflows: Sequence[Workflow], name: str) -> Workflow:
-    """The one workflow that *name* means: its whole name, or the beginning of just one."""
+    """The one workflow that *name* means.
+
+    Its whole name, else its plan, state file or folder, else the beginning of just one name.
+    """
     wanted = name.casefold()
-    whole = [each for each in workflows if each.name.casefold() == wanted]
-    begun = [each for each in workflows if each.name.casefold().startswith(wanted)]
-    found = whole or begun
+    ways: tuple[Callable[[Workflow], bool], ...] = (
+        lambda each: each.name.casefold() == wanted,
+        lambda each: wanted in _handles(each),
+        lambda each: each.name.casefold().startswith(wanted),
+    )
+    found = next((hit for way in ways if (hit := [each for each in workflows if way(each)])), [])
     if len(found) == 1:
         return found[0]
-    names = ", ".join(repr(each.name) for each in found or workflows)
     if found:
-        raise NoSuchWorkflow(f"{name!r} could be any of {names}")
+        names = ", ".join(f"{each.name!r} ({_handles(each)[0]})" for each in found)
+        raise NoSuchWorkflow(
+            f"{name!r} could be any of {names}", hint="What stands in brackets is a name, too."
+        )
+    names = ", ".join(repr(each.name) for each in workflows)
     raise NoSuchWorkflow(f"no workflow is called {name!r}", hint=f"There are: {names or 'none'}.")
+
+
+def _handles(workflow: Workflow) -> list[str]:
+    """What else a workflow may be called: its plan, its state file, the folder of either."""
+    paths = [path for path in (workflow.source, workflow.briefing.state_path) if path]
+    folders = [PurePosixPath(path).parent.name for path in paths]
+    return [handle.casefold() for handle in (*paths, *folders) if handle] or [workflow.key]
 
 
 pass_app = click.make_pass_decorator(App)
@@ -114,6 +131,5 @@ def say(text: str = "") -> None:
 
 def dump(value: object) -> None:
     """Print JSON as UTF-8."""
-    click.echo(
-        json.dumps(value, ensure_ascii=False, indent=2, default=str).encode("utf-8", "replace")
-    )
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    click.echo(escaped(text).encode("utf-8", "replace"))

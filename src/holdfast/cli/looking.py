@@ -15,7 +15,8 @@ from holdfast.formats.base import Workflow
 from holdfast.formats.registry import FORMATS
 from holdfast.plaintext import one_line
 from holdfast.reading import resolve
-from holdfast.store import read_file
+from holdfast.regular import read_file
+from holdfast.store import LARGEST
 from holdfast.sync import Synced
 
 
@@ -210,7 +211,7 @@ def preview(app: App, name: str | None, source: str) -> None:
 def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
     """Which format FILE is, and what is wrong with it. Exit code 1 when something is."""
     try:
-        raw, _ = read_file(file)
+        raw, _ = read_file(file, LARGEST)
     except StateUnreadable as error:
         raise HoldfastError(error.cause) from error
     report = next((found for each in FORMATS if (found := each.inspect(file, raw))), None)

@@ -56,6 +56,10 @@ for command in (*advance.COMMANDS, *looking.COMMANDS, *cycles.COMMANDS):
 
 
 def run() -> int:
+    for argument in sys.argv:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            click.echo("holdfast: an argument is not UTF-8 text", err=True)
+            return 2
     try:
         cli.main(prog_name="holdfast")
     except BrokenPipeError:

@@ -22,7 +22,8 @@ class Place:
     store: Store
     settings: Settings
     now: datetime
-    branch: str | None
+    branch: str | None  # that the session works on
+    checkout: str | None  # the branch of the root's own checkout
 
     @property
     def root(self) -> Path:
@@ -41,6 +42,7 @@ class Workflow:
     created_at: datetime | None = None
     declared: Literal["local", "plan"] | None = None
     declared_at: float = 0.0  # mtime of what declares it
+    source: str | None = None  # the plan that it is known by, relative to the root
     branch: str | None = None
     remark: str = ""  # one line: why it is not active
 

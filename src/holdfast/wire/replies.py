@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple, TypeAlias
 
-from holdfast.plaintext import shorten
+from holdfast.plaintext import one_line, shorten
 
 NOTE_LIMIT = 800
 CONTEXT_LIMIT = 9_500  # the client replaces what is over 10,000 by a preview
@@ -47,7 +47,7 @@ class NotSaved(NamedTuple):
     line: str
 
     def outcome(self) -> Outcome:
-        return Outcome(stderr=_line(self.line), code=1)
+        return Outcome(stderr=one_line(self.line, MESSAGE_LIMIT), code=1)
 
 
 class Restored(NamedTuple):
@@ -64,15 +64,10 @@ class Restored(NamedTuple):
                 "additionalContext": shorten(self.context, CONTEXT_LIMIT),
             }
         if self.message:
-            reply["systemMessage"] = shorten(_line(self.message), MESSAGE_LIMIT)
+            reply["systemMessage"] = one_line(self.message, MESSAGE_LIMIT)
         if not reply:
             return Outcome()
-        # Escapes keep lone surrogates from the payload out of the encoder; the text is ours otherwise.
         return Outcome(json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 Reply: TypeAlias = Nothing | SummariserNote | NotSaved | Restored
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -28,9 +28,15 @@ def declaration(source: str, mtime: float = T0, **fields: Any) -> Declaration:
 
 
 def merged(
-    saved: State | None, *declarations: Declaration, saved_mtime: float = T0, now: datetime = NOW
+    saved: State | None,
+    *declarations: Declaration,
+    saved_mtime: float = T0,
+    now: datetime = NOW,
+    checkout: str = "main",
 ) -> State:
-    return merge(Inputs(saved, saved_mtime, declarations, "canonical:plan:PLAN.md", "main", now))
+    return merge(
+        Inputs(saved, saved_mtime, declarations, "canonical:plan:PLAN.md", "main", checkout, now)
+    )
 
 
 def edited(state: State, **phase: Any) -> State:

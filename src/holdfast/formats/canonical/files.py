@@ -12,8 +12,10 @@ from pathlib import Path
 from holdfast import clock
 from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical import state as states
-from holdfast.formats.canonical.state import State
-from holdfast.store import Copies, Store, read_file
+from holdfast.formats.canonical.state import State, has_shape
+from holdfast.formats.canonical.tolerance import salvage
+from holdfast.regular import decode_json, read_file
+from holdfast.store import LARGEST, Copies, Store
 
 FOLDER = "untracked/workflow-state"
 _LONGEST_SLUG = 80  # bytes; it stands twice in the path, and a name may have 255
@@ -81,21 +83,23 @@ def paths(root: Path) -> list[Path]:
 
 def read(store: Store, path: Path, now: datetime) -> Held | Unusable:
     """What *path* holds; where it cannot be read, its last good copy."""
+    if not store.holds(path):
+        return Unusable(path, "leads outside the project", broken=False)
     try:
-        raw, mtime = read_file(path)
-        data = states.decode(raw)
+        raw, mtime = read_file(path, LARGEST)
+        data = decode_json(raw)
     except (StateUnreadable, ValueError) as error:
         settled = _reread_while_fresh(path)
         if settled is None:
             reason = error.reason if isinstance(error, StateUnreadable) else f"not JSON: {error}"
             return _from_copy(store, path, reason)
         raw, mtime, data = settled
-    if not isinstance(data, dict) or not states.has_shape(data):
+    if not isinstance(data, dict) or not has_shape(data):
         if store.copies(path) is not None:
             return _from_copy(store, path, "no canonical state any more")
         return Unusable(path, "not a canonical state", broken=False)
     started = clock.iso(min(clock.from_mtime(mtime), now))
-    state, problems = states.salvage(data, lambda: _good(store.copies(path)), started)
+    state, problems = salvage(data, lambda: _good(store.copies(path)), started)
     return Held(path, raw, mtime, state, tuple(problems))
 
 
@@ -103,8 +107,8 @@ def _reread_while_fresh(path: Path) -> tuple[bytes, float, object] | None:
     """The file once its writer is done, if one is at work; None when it stays broken."""
     for _ in range(5):
         try:
-            raw, mtime = read_file(path)
-            return raw, mtime, states.decode(raw)
+            raw, mtime = read_file(path, LARGEST)
+            return raw, mtime, decode_json(raw)
         except StateUnreadable:
             return None
         except ValueError:
@@ -116,7 +120,7 @@ def _reread_while_fresh(path: Path) -> tuple[bytes, float, object] | None:
 
 def _good(copies: Copies | None) -> State | None:
     try:
-        return State.model_validate_json(copies.good) if copies else None
+        return states.read(copies.good.encode()) if copies else None
     except ValueError:
         return None
 

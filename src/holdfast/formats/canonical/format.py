@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from holdfast import clock, ledger
 from holdfast.errors import HoldfastError
 from holdfast.formats.base import Place, Report, Survey
-from holdfast.formats.canonical import files, identity, inspection
+from holdfast.formats.canonical import endings, files, inspection
 from holdfast.formats.canonical import view as views
+from holdfast.formats.canonical.files import Held
 from holdfast.formats.canonical.sources.look import look_at_markdown
-from holdfast.formats.canonical.state import State
+from holdfast.formats.canonical.state import State, read
 from holdfast.formats.canonical.view import Known, View
 
 
@@ -30,7 +33,7 @@ class Canonical:
             try:
                 with place.store.lock(wait):
                     view = views.look(place)  # what was read outside the lock may be old
-                    survey.saved = _save(view)
+                    survey.saved, survey.failure = _save(view)
             except HoldfastError as error:
                 survey.failure = error
         survey.workflows = [views.workflow_of(each, place) for each in view.known]
@@ -57,22 +60,35 @@ def _uncopied(view: View, known: Known) -> bool:
     return held is not None and not view.place.store.copied_since(held.path, held.mtime)
 
 
-def _save(view: View) -> list[str]:
+def _save(view: View) -> tuple[list[str], HoldfastError | None]:
+    """Save all that is due. One workflow that cannot be written does not keep the others from it."""
     store, stamp = view.place.store, stamp_of(view.place)
+    saved: list[str] = []
+    failure = None
     for unusable in view.unusable:
         if unusable.broken:
-            store.set_aside(unusable.path, stamp, move=True)
-    saved = []
+            failure = _tried(partial(store.set_aside, unusable.path, stamp, move=True)) or failure
     for known in view.known:
         if known.differs:
-            write(view.place, known, known.state)
-            saved.append(known.state.workflow)
+            error = _tried(partial(write, view.place, known, known.state))
+            failure = error or failure
+            saved += [] if error else [known.state.workflow]
         elif known.held and _uncopied(view, known):
-            store.keep(
-                known.held.path, known.held.raw, _previous(view.place, known, known.held.raw)
-            )
+            failure = _tried(partial(_copy, view.place, known.held)) or failure
     _note(view)
-    return saved
+    return saved, failure
+
+
+def _tried(step: Callable[[], object]) -> HoldfastError | None:
+    try:
+        step()
+    except HoldfastError as error:
+        return error
+    return None
+
+
+def _copy(place: Place, held: Held) -> None:
+    place.store.keep(held.path, held.raw, _previous(place, held, held.raw))
 
 
 def _note(view: View) -> None:
@@ -80,32 +96,22 @@ def _note(view: View) -> None:
     notes = _notes(view)
     if not (view.deleted or view.revived or notes):
         return
-    store = view.place.store
+    store, place = view.place.store, view.place
     view.ledger.untold += notes
     for key in view.revived:
         view.ledger.finished.pop(key, None)
-    for known, tombstone in view.deleted:
-        archive = store.archive(
-            f"{files.slug(tombstone.name)}.json", stamp_of(view.place), known.state.encode()
+    for each in view.deleted:
+        known, name = each.known, f"{files.slug(each.state.workflow)}.json"
+        archive = store.relative(store.archive(name, stamp_of(place), each.state.encode()))
+        view.ledger.finished[known.key] = endings.tombstone(
+            each.state.workflow,
+            known.declarations,
+            at=clock.iso(place.now),
+            how="deleted",
+            archive=archive,
         )
-        view.ledger.finished[known.key] = ledger.Tombstone(
-            **{**vars(tombstone), "archive": store.relative(archive)}
-        )
-        forget_copies_of(view.place, known.key)
+        store.forget(store.root / each.path)
     ledger.save(store, view.ledger)
-
-
-def forget_copies_of(place: Place, key: str) -> None:
-    """Drop the copies of a workflow that has ended; its last state is in the archive."""
-    store = place.store
-    for copies in store.all_copies():
-        try:
-            state = State.model_validate_json(copies.good)
-        except ValueError:
-            continue
-        path = store.root / copies.path
-        if not path.exists() and identity.of_state(state, place.settings.plans) == key:
-            store.forget(path)
 
 
 def stamp_of(place: Place) -> str:
@@ -122,20 +128,30 @@ def write(place: Place, known: Known, state: State) -> Path:
         if held.problems:
             store.set_aside(path, stamp_of(place), move=held.broken)
     encoded = state.encode()
-    previous = _previous(place, known, encoded)
+    previous = _previous(place, held, encoded) if held else None
     store.write(path, encoded)
     store.keep(path, encoded, previous)
+    if known.absorbed:
+        retire(place, known.absorbed)
     return path
 
 
-def _previous(place: Place, known: Known, encoded: bytes) -> bytes | None:
+def retire(place: Place, held: Held) -> str:
+    """Take a state file away, for good but for the archive; returns where that is."""
+    store = place.store
+    archive = store.archive(held.path.name, stamp_of(place), held.state.encode())
+    if held.problems and not held.broken:
+        store.set_aside(held.path, stamp_of(place), move=False)
+    store.remove(held.path)
+    store.forget(held.path)
+    return store.relative(archive)
+
+
+def _previous(place: Place, held: Held, encoded: bytes) -> bytes | None:
     """What undo goes back to: the state before the content, and not just our notes, changed."""
-    if known.held is None:
-        return None
-    copies = place.store.copies(known.held.path)
-    before = known.held.raw
-    if _content(before) != _content(encoded):
-        return before
+    copies = place.store.copies(held.path)
+    if _content(held.raw) != _content(encoded):
+        return held.raw
     if copies and _content(copies.good.encode()) != _content(encoded):
         return copies.good.encode()  # edited by hand since our last write
     return copies.previous.encode() if copies and copies.previous is not None else None
@@ -143,7 +159,7 @@ def _previous(place: Place, known: Known, encoded: bytes) -> bytes | None:
 
 def _content(raw: bytes) -> object:
     try:
-        return State.model_validate_json(raw).model_dump(exclude={"holdfast"})
+        return read(raw).model_dump(exclude={"holdfast"})
     except ValueError:
         return None
 
@@ -175,11 +191,12 @@ def _notes(view: View) -> list[str]:
         elif held and held.problems:
             notes.append(
                 f"{store.relative(held.path)} has wrong fields ({', '.join(held.problems)}); "
-                f"see holdfast inspect"
+                "they were read as far as possible, and the file as it was is kept in "
+                f"{store.relative(store.private)}/quarantine"
             )
     notes += [
         f"{store.relative(each.path)} could not be read: {each.reason}"
         for each in view.unusable
         if each.broken
     ]
-    return notes + [f"{known.state.workflow}: {known.remark}" for known, _ in view.deleted]
+    return notes + [f"{each.state.workflow}: {each.known.remark}" for each in view.deleted]

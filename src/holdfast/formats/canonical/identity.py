@@ -12,11 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from holdfast.formats.canonical.declaration import Declaration
-from holdfast.formats.canonical.state import State
+
+_PLAN = "canonical:plan:"
 
 
 def by_plan(path: str) -> str:
-    return f"canonical:plan:{unicodedata.normalize('NFC', path)}"
+    return _PLAN + unicodedata.normalize("NFC", path)
+
+
+def plan_of(key: str) -> str | None:
+    """The path of the plan that *key* is made from."""
+    return key.removeprefix(_PLAN) if key.startswith(_PLAN) else None
 
 
 def by_name(name: str) -> str:
@@ -30,17 +36,6 @@ def is_plan(path: str, globs: Sequence[str]) -> bool:
         len(parts) == len(PurePosixPath(pattern).parts) and PurePosixPath(path).match(pattern)
         for pattern in globs
     )
-
-
-def of_state(state: State, globs: Sequence[str]) -> str:
-    """The key that *state* carries, or the one that its plan or name gives it."""
-    if state.holdfast is not None:
-        return state.holdfast.identity
-    for item in state.required_reading:
-        path = item.strip().removeprefix("@").removeprefix("./")
-        if is_plan(path, globs):
-            return by_plan(path)
-    return by_name(state.workflow)
 
 
 @dataclass
@@ -59,14 +54,15 @@ class Group:
         """CLAUDE.local.md is read first, so its name counts before the plan's title."""
         return next((each.workflow for each in self.declarations if each.workflow), self.key)
 
-    def matches(self, key: str) -> bool:
-        """Whether a state with *key* is this workflow's; it may be older than its plan."""
-        return key in self.keys
-
     @property
     def keys(self) -> tuple[str, ...]:
         local = self.local
         return (self.key, by_name(local.workflow)) if local and local.workflow else (self.key,)
+
+    @property
+    def plan(self) -> str | None:
+        """The plan's path, if it has one."""
+        return plan_of(self.key)
 
 
 def group(declarations: Sequence[Declaration]) -> list[Group]:
@@ -79,4 +75,4 @@ def group(declarations: Sequence[Declaration]) -> list[Group]:
         groups.append(Group(key, [each, *(plan for plan in plans if plan.path == each.plan)]))
     taken = {each.path for found in groups for each in found.declarations}
     groups += [Group(by_plan(each.path), [each]) for each in plans if each.path not in taken]
-    return groups
+    return list({each.key: each for each in reversed(groups)}.values())[::-1]

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 from holdfast.formats.base import Report
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.declaration import Status, WorkflowType
-from holdfast.formats.canonical.state import State, decode, has_shape
+from holdfast.formats.canonical.state import State, has_shape
 from holdfast.plaintext import one_line
+from holdfast.regular import decode_json
 
 _EXPECTED = {
     "workflow": "a name, as text",
@@ -35,7 +36,7 @@ def inspect(path: Path, raw: bytes) -> Report | None:
     """What is wrong with *raw*; None when it is not meant as a canonical state."""
     lies_there = path.resolve().match(f"{files.FOLDER}/*/state-*.json")
     try:
-        data = decode(raw)
+        data = decode_json(raw)
     except ValueError as error:
         return Report("canonical", (f"not JSON: {error}",)) if lies_there else None
     if not isinstance(data, dict):

@@ -6,81 +6,116 @@ that no hook has seen yet is never lost to it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from holdfast import clock, ledger
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.base import Place
-from holdfast.formats.canonical import files, identity
+from holdfast.formats.canonical import endings, files, identity
 from holdfast.formats.canonical import format as canonical
 from holdfast.formats.canonical import view as views
+from holdfast.formats.canonical.files import Held
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.settle import Inputs
-from holdfast.formats.canonical.state import KnownPhase, State
+from holdfast.formats.canonical.state import KnownPhase, State, read
+from holdfast.formats.canonical.tolerance import salvage
 from holdfast.formats.canonical.unite import normal_reading
 from holdfast.formats.canonical.view import Known, View
-from holdfast.store import COMMAND_WAIT, read_file
+from holdfast.project import contains
+from holdfast.regular import decode_json, read_file
+from holdfast.store import COMMAND_WAIT, LARGEST
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """What `start` is told."""
+    """What `start` is told. What is left out stays as the markdown declares it, if it does."""
 
     name: str
-    kind: str = "custom"
+    kind: str | None = None
     phases: Sequence[str] = ()
     reading: Sequence[str] = ()
     reminders: Sequence[str] = ()
-    context: dict[str, Any] | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+    apart: bool = False  # from a plan that is among the reading
 
 
 def start(place: Place, beginning: Beginning) -> Known:
-    """Begin a formal workflow; one that markdown declares already takes these facts on."""
+    """Begin a formal workflow; one that markdown declares already takes these facts on.
+
+    A plan among the reading that no workflow is kept for makes the two one workflow.
+    """
     reading = [normal_reading(item) for item in beginning.reading]
-    plans = [item.removeprefix("@") for item in reading]
-    plan = next((path for path in plans if identity.is_plan(path, place.settings.plans)), None)
-    wanted = [identity.by_name(beginning.name), *([identity.by_plan(plan)] if plan else [])]
+    name = identity.by_name(beginning.name)
     with place.store.lock(COMMAND_WAIT):
         view = views.look(place)
-        known = next((each for each in view.known if _is_meant(each, wanted)), None)
+        known = next((each for each in view.known if _is_called(each, name)), None)
         if known and known.held:
             raise IllegalMove(
                 f"{known.state.workflow!r} is kept already, in phase "
                 f"{known.state.phase.current}/{known.state.phase.total}",
                 hint="Advance it with `holdfast phase`, or end it with `holdfast complete`.",
             )
-        key = known.key if known else wanted[-1]
-        state = _first_state(place, beginning, reading)
-        begun = Known(key, state, None, known.group if known else None)
-        for name in {key, *wanted, *(begun.group.keys if begun.group else ())}:
-            view.ledger.finished.pop(name, None)
-            view.ledger.ignored.pop(name, None)
+        if known is None and not beginning.apart:
+            known = _by_plan(place, view, reading)
+        state = _begun(place, beginning, reading, known)
+        begun = Known(known.key if known else name, state, None, known.group if known else None)
+        for key in {begun.key, name, *(begun.group.keys if begun.group else ())}:
+            view.ledger.finished.pop(key, None)
+            view.ledger.ignored.pop(key, None)
         ledger.save(place.store, view.ledger)
         return _save(place, begun, state, phases=_numbered(beginning.phases))
 
 
-def _is_meant(known: Known, wanted: Sequence[str]) -> bool:
+def _is_called(known: Known, name: str) -> bool:
     keys = {known.key, *(known.group.keys if known.group else ())}
-    return bool(keys & set(wanted)) or identity.by_name(known.state.workflow) in wanted
+    return name in keys or identity.by_name(known.state.workflow) == name
 
 
-def _first_state(place: Place, beginning: Beginning, reading: list[str]) -> State:
-    names = list(beginning.phases) or ["Phase 1"]
+def _by_plan(place: Place, view: View, reading: Sequence[str]) -> Known | None:
+    """The workflow of a plan among *reading* that has no state yet; the plan need not be active."""
+    for item in reading:
+        path = item.removeprefix("@")
+        if not identity.is_plan(path, place.settings.plans):
+            continue
+        known = view.find(identity.by_plan(path))
+        if known and known.held is None:
+            return known
+    return None
+
+
+def _begun(place: Place, beginning: Beginning, reading: list[str], declared: Known | None) -> State:
+    """The first state: what is declared already, with what `start` was told on top."""
+    base = declared.state if declared else _blank(place, beginning.name)
+    phase = base.phase
+    if beginning.phases:
+        names = [name.casefold() for name in beginning.phases]
+        known = declared is not None and phase.name.casefold() in names
+        number = names.index(phase.name.casefold()) + 1 if known else 1
+        if declared and not known and phase.total == len(names):
+            number = phase.current
+        place_of = {"current": number, "total": len(names), "name": beginning.phases[number - 1]}
+        phase = phase.model_copy(update=place_of)
+    added = {
+        "workflow": beginning.name,
+        "workflow_type": beginning.kind or base.workflow_type,
+        "phase": phase,
+        "required_reading": list(dict.fromkeys([*base.required_reading, *reading])),
+        "key_reminders": list(dict.fromkeys([*base.key_reminders, *beginning.reminders])),
+        "context": {**base.context, **beginning.context},
+    }
+    return base.model_copy(update=added)
+
+
+def _blank(place: Place, name: str) -> State:
     return State.model_validate(
         {
-            "workflow": beginning.name,
-            "workflow_type": beginning.kind,
-            "phase": {
-                "current": 1,
-                "total": len(names),
-                "name": names[0],
-                "status": "in_progress",
-            },
-            "required_reading": reading,
-            "context": beginning.context or {},
-            "key_reminders": list(beginning.reminders),
+            "workflow": name,
+            "workflow_type": "custom",
+            "phase": {"current": 1, "total": 1, "name": "Phase 1", "status": "in_progress"},
+            "required_reading": [],
             "created_at": clock.iso(place.now),
         }
     )
@@ -106,16 +141,8 @@ def _find(view: View, key: str) -> Known:
 
 def _save(place: Place, known: Known, state: State, phases: Sequence[KnownPhase] = ()) -> Known:
     """Merge *state*, changed just now, with the declarations and write it."""
-    merged = merge(
-        Inputs(
-            saved=state,
-            saved_mtime=place.now.timestamp(),
-            declarations=known.declarations,
-            identity=known.key,
-            branch=place.branch,
-            now=place.now,
-        )
-    )
+    now = Held(Path(), b"", place.now.timestamp(), state)
+    merged = merge(views.inputs(place, now, known.group, known.key))
     if phases and merged.holdfast:
         own = merged.holdfast.own.model_copy(update={"phases": True})
         kept = merged.holdfast.model_copy(update={"phases": list(phases), "own": own})
@@ -132,16 +159,14 @@ def to_phase(
 ) -> State:
     """The phase *number*, by default the next one. Its name is known from the plan or given."""
     was = state.phase
-    number = number if number is not None else was.current + 1
+    onward = number is None
+    number = was.current + 1 if number is None else number
     total = total if total is not None else was.total
-    if number > total or number < 1:
-        last = (
-            f"phase {was.current}/{was.total} is the last one"
-            if number == was.current + 1
-            else (f"there is no phase {number} of {total}")
-        )
+    if number > total:
+        here = f"phase {was.current}/{was.total}"
         raise IllegalMove(
-            last, hint="End the workflow with `holdfast complete`, or give a larger --total."
+            f"{here} is the last one" if onward else f"there is no phase {number} of {total}",
+            hint="End the workflow with `holdfast complete`, or give a larger --total.",
         )
     known = state.holdfast.phases if state.holdfast else []
     names = {each.number: each.name for each in known}
@@ -199,20 +224,30 @@ def complete(place: Place, key: str) -> ledger.Tombstone:
     with store.lock(COMMAND_WAIT):
         view = views.look(place)
         known = _find(view, key)
-        stamp = canonical.stamp_of(place)
-        name = known.held.path.name if known.held else f"{files.slug(known.state.workflow)}.json"
-        archive = store.archive(name, stamp, known.state.encode())
-        tombstone = views.tombstone_for(known, clock.iso(place.now), store.relative(archive))
+        state = known.state
+        last = known.held or Held(Path(f"{files.slug(state.workflow)}.json"), b"", 0.0, state)
+        name = last.path.name
+        archive = store.archive(name, canonical.stamp_of(place), state.encode())
+        tombstone = endings.tombstone(
+            state.workflow,
+            known.declarations,
+            at=clock.iso(place.now),
+            how="completed",
+            archive=store.relative(archive),
+        )
         view.ledger.finished[key] = tombstone
+        for each in (key, *(known.group.keys if known.group else ())):
+            view.ledger.ignored.pop(each, None)
         ledger.save(store, view.ledger)
-        for held in [known.held, *view.superseded]:
-            if held and identity.of_state(held.state, place.settings.plans) == key:
-                store.remove(held.path)
-                store.forget(held.path)
-        if known.held and known.held.path.exists():  # kept under an older key
-            store.remove(known.held.path)
-            store.forget(known.held.path)
+        older = [each for each in view.superseded if _same(each.state, state)]
+        for held in [known.held, known.absorbed, *older]:
+            if held:
+                canonical.retire(place, held)
     return tombstone
+
+
+def _same(state: State, other: State) -> bool:
+    return identity.by_name(state.workflow) == identity.by_name(other.workflow)
 
 
 def revive(place: Place, key: str) -> Known:
@@ -221,14 +256,21 @@ def revive(place: Place, key: str) -> Known:
     with store.lock(COMMAND_WAIT):
         view = views.look(place)
         tombstone = view.ledger.finished.pop(key)
-        try:
-            raw = read_file(store.root / tombstone.archive)[0]
-            state = State.model_validate_json(raw)
-        except (StateUnreadable, ValueError) as error:
-            raise NoSuchWorkflow(f"the archive of {tombstone.name!r} is gone: {error}") from error
+        state = _archived(place, tombstone)
         known = view.find(key)
         ledger.save(store, view.ledger)
         return _save(place, Known(key, state, None, known.group if known else None), state)
+
+
+def _archived(place: Place, tombstone: ledger.Tombstone) -> State:
+    path = place.root / tombstone.archive
+    # The ledger lies in the project; what it names may not be anywhere else.
+    if contains(os.path.realpath(place.store.private / "archive"), os.path.realpath(path)):
+        try:
+            return read(read_file(path, LARGEST)[0])
+        except (StateUnreadable, ValueError) as error:
+            raise NoSuchWorkflow(f"the archive of {tombstone.name!r} is gone: {error}") from error
+    raise NoSuchWorkflow(f"the archive of {tombstone.name!r} is not where it should be")
 
 
 def undo(place: Place, key: str) -> Known:
@@ -238,7 +280,10 @@ def undo(place: Place, key: str) -> Known:
         copies = place.store.copies(known.held.path) if known.held else None
         if copies is None or copies.previous is None:
             raise IllegalMove(f"there is no earlier state of {known.state.workflow!r}")
-        previous = State.model_validate_json(copies.previous)
+        data = decode_json(copies.previous.encode())
+        if not isinstance(data, dict):
+            raise IllegalMove(f"the earlier state of {known.state.workflow!r} cannot be read")
+        previous, _ = salvage(data, lambda: known.state, known.state.created_at)
         # The markdown has not changed by this: what we know of it stays as it is now.
         restored = previous.model_copy(update={"holdfast": known.state.holdfast})
         return _save(place, known, restored)

@@ -10,8 +10,9 @@ Rule 2: a source has changed when it says something else than it did. If one sid
 Rule 3: if the saved file and the markdown both changed, the newer file wins; a tie goes to the
         saved file. Without a base (a file of another tool, a source that is new) the same holds.
 Rule 4: between two markdown sources that both changed, CLAUDE.local.md goes before the plan.
-Rule 5: a phase (current, total, name) moves as one; its status by itself. A status that says the
-        old phase was over does not move into a new phase.
+Rule 5: a phase (current, total, name) moves as one; its status by itself. Only the status of the
+        phase that was left does not move along into a new one: that has the status that is stated
+        with it, else it is in progress.
 Rule 6: a phase derived from checkboxes moves only a phase that is counted in the same total, so
         that a plan with three headings does not turn "4 of 10" into "3 of 3".
 Rule 7: a plan's title and a guessed type only fill a gap; they rename nothing that has a name.
@@ -26,9 +27,10 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from holdfast import clock
-from holdfast.formats.canonical.declaration import Declaration, PhaseMark, digest
+from holdfast.formats.canonical.declaration import Declaration, PhaseMark, Status, digest
 from holdfast.formats.canonical.settle import NO_BASE, Inputs, Side, Winners
 from holdfast.formats.canonical.state import (
+    MOST_BRANCHES,
     Bookkeeping,
     KnownPhase,
     Mark,
@@ -93,6 +95,8 @@ def _update(inputs: Inputs, saved: State) -> State:
     )
     reminders, own_reminders = united(inputs, "key_reminders", saved.key_reminders, kept)
     context = united_context(inputs, saved, winners)
+    if saved.phase.status == "blocked" != phase.status:
+        context.pop("blocked_by", None)
     merged = saved.model_copy(
         update={
             "workflow": settle("workflow", saved.workflow),
@@ -152,10 +156,18 @@ def _phase(inputs: Inputs, saved: State, winners: Winners, phases: list[KnownPha
         return was.model_copy(update={"status": status})
     mark = PhaseMark(settled.current, settled.total, settled.name)
     place = _complete(mark, was, phases)
-    entered = place["current"] != was.current
-    if entered and status == was.status and status in {"completed", "not_started"}:
-        status = "in_progress"
+    if place["current"] != was.current:
+        status = _status_on_entry(inputs, was, settled, base)
     return was.model_copy(update={**place, "status": status})
+
+
+def _status_on_entry(inputs: Inputs, was: Phase, settled: Mark, base: Seen | None) -> Status:
+    """The status of a phase that markdown has just moved to (rule 5)."""
+    mover = next(each for each in inputs.declarations if Seen.of(each).phase == settled)
+    changed = base is not None and was.status != base.status
+    if changed and inputs.saved_mtime >= mover.mtime:
+        return was.status  # set after the move was written
+    return mover.status or "in_progress"
 
 
 def _comparable(declaration: Declaration, total: int, inputs: Inputs) -> bool:
@@ -203,17 +215,9 @@ def _with_bookkeeping(
     before = kept.seen if kept else {}
     seen = dict(before)
     for declaration in inputs.declarations:
-        seen[declaration.source] = Seen.of(declaration).over(before.get(declaration.source))
-    phase = state.phase
-    seen["saved"] = Seen(
-        workflow=state.workflow,
-        workflow_type=state.workflow_type,
-        phase=Mark(current=phase.current, total=phase.total, name=phase.name),
-        status=phase.status,
-        required_reading=state.required_reading,
-        key_reminders=state.key_reminders,
-        context=state.context,
-    )
+        seen[declaration.source] = Seen.of(declaration).over(inputs.base(declaration.source))
+    seen["saved"] = seen_of_state(state)
+    checkout, elsewhere = _checkouts(inputs, kept)
     next_action, gate = _next(inputs, state, phases, kept)
     open_items = [digest(item) for each in inputs.declarations for item in each.open_items]
     plan = next(
@@ -235,14 +239,47 @@ def _with_bookkeeping(
         "phases": phases,
         "open_items": open_items or (kept.open_items if kept else []),
         "seen": seen,
+        "checkout": checkout,
+        "elsewhere": elsewhere,
         "own": own,
     }
     merged = kept.model_copy(update=fields) if kept else Bookkeeping.model_validate(fields)
     return state.model_copy(update={"holdfast": merged})
 
 
+def seen_of_state(state: State) -> Seen:
+    """The saved file's own part of the base: all that a merge compares."""
+    phase = state.phase
+    return Seen(
+        workflow=state.workflow,
+        workflow_type=state.workflow_type,
+        phase=Mark(current=phase.current, total=phase.total, name=phase.name),
+        status=phase.status,
+        required_reading=state.required_reading,
+        key_reminders=state.key_reminders,
+        context=state.context,
+    )
+
+
+def _checkouts(inputs: Inputs, kept: Bookkeeping | None) -> tuple[str | None, dict[str, Seen]]:
+    """On which branch the plan is seen now, and what it said on the others."""
+    if not any(each.source == "plan" for each in inputs.declarations):
+        return (kept.checkout, kept.elsewhere) if kept else (None, {})
+    elsewhere = dict(kept.elsewhere) if kept else {}
+    if kept and kept.checkout not in {None, inputs.checkout} and "plan" in kept.seen:
+        elsewhere[str(kept.checkout)] = kept.seen["plan"]
+    elsewhere.pop(inputs.checkout, None)
+    return inputs.checkout, dict(list(elsewhere.items())[-MOST_BRANCHES:])
+
+
 def _content(state: State) -> dict[str, Any]:
     return state.model_dump(exclude={"holdfast"})
+
+
+def _is_about(mark: PhaseMark, phase: Phase) -> bool:
+    if mark.current is None and mark.name is not None:
+        return mark.name.casefold() == phase.name.casefold()
+    return mark.current in {None, phase.current}
 
 
 def _next(
@@ -254,7 +291,7 @@ def _next(
     gate = here.gate if here else None
     for declaration in reversed(inputs.declarations):
         mark = declaration.phase
-        if mark and mark.current not in {None, state.phase.current}:
+        if mark and not _is_about(mark, state.phase):
             continue
         next_action = declaration.next_action or next_action
         gate = declaration.gate or gate

@@ -33,7 +33,8 @@ class Inputs:
     saved_mtime: float
     declarations: Sequence[Declaration]
     identity: str
-    branch: str | None
+    branch: str | None  # that the session works on
+    checkout: str  # branch of the checkout that the plan lies in; "" without one
     now: datetime
 
     def __post_init__(self) -> None:
@@ -41,8 +42,18 @@ class Inputs:
         object.__setattr__(self, "declarations", tuple(ranked))
 
     def base(self, source: str) -> Seen | None:
+        """What *source* said when we last looked.
+
+        Another branch has another version of the plan. A checkout is no edit, so each branch has a
+        base of its own, and the first sight of a branch's version is its base.
+        """
         kept = self.saved.holdfast if self.saved else None
-        return kept.seen.get(source) if kept else None
+        if kept is None:
+            return None
+        if source != "plan" or kept.checkout in {None, self.checkout}:
+            return kept.seen.get(source)
+        now = next((each for each in self.declarations if each.source == "plan"), None)
+        return kept.elsewhere.get(self.checkout) or (Seen.of(now) if now else None)
 
     def sides(self, field: str) -> list[Side]:
         """Each markdown source's say on *field*, best first."""

@@ -7,7 +7,6 @@ Holdfast's own lies under the key "holdfast".
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import (
@@ -23,6 +22,7 @@ from pydantic import (
 
 from holdfast import clock
 from holdfast.formats.canonical.declaration import Declaration, Status, WorkflowType
+from holdfast.regular import decode_json
 
 BOOKKEEPING_VERSION = 1
 
@@ -104,6 +104,9 @@ class KnownPhase(BaseModel):
     gate: str | None = None
 
 
+MOST_BRANCHES = 20
+
+
 class Own(BaseModel):
     """What came into the file by a command or by hand, and not from markdown."""
 
@@ -126,6 +129,8 @@ class Bookkeeping(BaseModel):
     phases: list[KnownPhase] = []
     open_items: list[str] = []  # digests of the plan's open checkboxes
     seen: dict[str, Seen] = {}  # by source: local, plan, saved
+    checkout: str | None = None  # the branch on which the plan was seen so
+    elsewhere: dict[str, Seen] = {}  # what it said on other branches
     own: Own = Field(default_factory=Own)
 
 
@@ -174,46 +179,6 @@ def has_shape(data: object) -> bool:
     )
 
 
-def decode(raw: bytes) -> object:
-    """The JSON in *raw*; ValueError when it is none."""
-    try:
-        return json.loads(raw.decode("utf-8-sig"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
-def salvage(
-    data: dict[str, Any], last_good: Callable[[], State | None], created_at: str
-) -> tuple[State, list[str]]:
-    """*data* as a state; what is wrong in it is taken from *last_good* or defaults, and named."""
-    try:
-        return State.model_validate(data), []
-    except ValidationError as error:
-        wrong = error.errors(include_url=False, include_context=False)
-    good = last_good()
-    fallback: dict[str, Any] = good.model_dump() if good else {}
-    repaired = dict(data)
-    default: dict[str, Any] = {
-        "workflow": "Unnamed workflow",
-        "workflow_type": "custom",
-        "phase": {"current": 1, "total": 1, "name": "Phase 1", "status": "in_progress"},
-        "required_reading": [],
-        "context": {},
-        "key_reminders": [],
-        "created_at": created_at,
-    }
-    problems = []
-    for item in wrong:
-        field, *inner = item["loc"]
-        problems.append(".".join(str(part) for part in item["loc"]))
-        source: Any = fallback.get(str(field), default.get(str(field)))
-        if inner and field == "phase" and isinstance(repaired.get("phase"), dict):
-            part = str(inner[0])
-            total = repaired["phase"].get("current", 1) if part == "total" else None
-            value = total if isinstance(total, int) and not good else source[part]
-            repaired["phase"] = {**repaired["phase"], part: value}
-        elif inner and isinstance(repaired.get(str(field)), list):
-            repaired[str(field)] = [text for text in repaired[str(field)] if isinstance(text, str)]
-        else:
-            repaired[str(field)] = source
-    return State.model_validate(repaired), sorted(set(problems))
+def read(raw: bytes) -> State:
+    """The state in *raw*, or ValueError."""
+    return State.model_validate(decode_json(raw))

@@ -8,21 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
 from holdfast.formats.base import Place, Standing, Workflow
-from holdfast.formats.canonical import files, identity
-from holdfast.formats.canonical.declaration import Declaration, Looked, digest
+from holdfast.formats.canonical import endings, files, identity, matching
+from holdfast.formats.canonical.declaration import Declaration, Looked
 from holdfast.formats.canonical.files import Held, Unusable
 from holdfast.formats.canonical.identity import Group
-from holdfast.formats.canonical.merge import merge
+from holdfast.formats.canonical.matching import Matched
+from holdfast.formats.canonical.merge import merge, seen_of_state
 from holdfast.formats.canonical.settle import Inputs
 from holdfast.formats.canonical.sources.look import look_at_markdown
-from holdfast.formats.canonical.state import Seen, State
-from holdfast.ledger import Ledger, Tombstone
+from holdfast.formats.canonical.state import State
+from holdfast.ledger import Ledger
 
 _DELETED = "its state file was removed by hand, so it counts as finished"
 
@@ -35,6 +35,7 @@ class Known:
     state: State
     held: Held | None = None
     group: Group | None = None
+    absorbed: Held | None = None  # a second file that is one with this workflow now
     standing: Standing = "active"
     remark: str = ""
 
@@ -47,9 +48,18 @@ class Known:
         """Whether the file on disk is not what it should be."""
         if self.standing == "ignored" or (self.standing == "finished" and self.held is None):
             return False
-        if self.held is None or self.held.problems:
+        if self.held is None or self.held.problems or self.absorbed:
             return True
         return self.group is not None and self.state.encode() != self.held.raw
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """A workflow that was ended by deleting its file."""
+
+    known: Known
+    path: str
+    state: State  # the last one
 
 
 @dataclass
@@ -60,7 +70,7 @@ class View:
     known: list[Known] = field(default_factory=list)
     unusable: list[Unusable] = field(default_factory=list)
     superseded: list[Held] = field(default_factory=list)
-    deleted: list[tuple[Known, Tombstone]] = field(default_factory=list)
+    deleted: list[Deleted] = field(default_factory=list)
     revived: list[str] = field(default_factory=list)  # tombstones that no longer hold
 
     def find(self, key: str) -> Known | None:
@@ -69,143 +79,95 @@ class View:
 
 def look(place: Place) -> View:
     """Read it all."""
-    globs = place.settings.plans
-    looked = look_at_markdown(place.root, globs)
+    looked = look_at_markdown(place.root, place.settings.plans)
     view = View(place, looked, ledger.load(place.store))
-    held = _newest_of_each(view, globs)
+    held = []
+    for path in files.paths(place.root):
+        found = files.read(place.store, path, place.now)
+        if isinstance(found, Unusable):
+            view.unusable.append(found)
+        else:
+            held.append(found)
     groups = identity.group([each.declaration for each in looked if each.declaration])
-    matched = _match(held, groups)
-    closed = {
-        key: f"{each.path}: {each.reason}"
-        for each in looked
-        if each.closed
-        for key in identity.group([each.closed])[0].keys
-    }
+    matched = matching.match(held, groups, place.root)
+    view.superseded = matched.superseded
+    lost = None
     for group in groups:
-        key = matched.get(group.key)
-        mine = held.pop(key) if key else None
-        view.known.append(_declared(view, group, key, mine))
-    for key, mine in held.items():
-        view.known.append(_undeclared(view, key, mine, closed.get(key, "")))
+        known = _declared(view, group, matched)
+        if known.held is None and known.standing == "active":
+            lost = list(endings.gone(place.store)) if lost is None else lost
+            known = _without_file(view, known, group, lost)
+        view.known.append(known)
+    closed = _closed(looked)
+    for key in matched.free:
+        view.known.append(_undeclared(view, key, matched.held[key], closed))
     return view
 
 
-def _newest_of_each(view: View, globs: Sequence[str]) -> dict[str, Held]:
-    """One file a workflow; what is older or unusable is noted in *view*."""
-    place = view.place
-    found: dict[str, Held] = {}
-    for path in files.paths(place.root):
-        held = files.read(place.store, path, place.now)
-        if isinstance(held, Unusable):
-            view.unusable.append(held)
-            continue
-        key = identity.of_state(held.state, globs)
-        other = found.get(key)
-        if other is not None and (other.mtime, other.path.name) > (held.mtime, held.path.name):
-            view.superseded.append(held)
-            continue
-        if other is not None:
-            view.superseded.append(other)
-        found[key] = held
-    return found
-
-
-def _match(held: dict[str, Held], groups: Sequence[Group]) -> dict[str, str]:
-    """The key of the state that each group has; the closest kind of match first."""
-    matched: dict[str, str] = {}
-
-    def claim(group: Group, keys: Sequence[str]) -> None:
-        free = [key for key in keys if key not in matched.values()]
-        if group.key not in matched and free:
-            matched[group.key] = free[0]
-
-    for group in groups:
-        claim(group, [group.key] if group.key in held else [])
-    for group in groups:
-        claim(group, [key for key in group.keys if key in held])
-    for group in groups:  # the plan that the state was kept under is no longer pointed at
-        names = [
-            k for k, each in held.items() if identity.by_name(each.state.workflow) in group.keys
-        ]
-        claim(group, names)
-    return matched
-
-
-def _declared(view: View, group: Group, key: str | None, held: Held | None) -> Known:
+def _declared(view: View, group: Group, matched: Matched) -> Known:
+    key = matched.of_group.get(group.key)
+    held = matched.held[key] if key else None
+    absorbed = matched.held.get(matched.absorbed.get(group.key, ""))
+    if held and absorbed:
+        joined = matching.absorb(held.state, absorbed.state)
+        held = replace(held, state=joined)
     # A state that was kept under its plan stays so, even when CLAUDE.local.md drops the pointer.
-    if key is None or group.key.startswith("canonical:plan:"):
+    if key is None or group.plan is not None:
         key = group.key
-    merged = merge(_inputs(view.place, held, group, key))
-    known = Known(key, merged, held, group)
+    known = Known(key, merge(inputs(view.place, held, group, key)), held, group, absorbed)
     if any(each in view.ledger.ignored for each in (key, *group.keys)):
-        return replace(known, standing="ignored", remark=_ignored_remark(known))
-    if held is not None:
-        return _finished_or(known)
-    return _ended(view, known, group)
+        return _ignored(known)
+    return known if held is None else _finished_or(known)
 
 
-def _inputs(place: Place, held: Held | None, group: Group | None, key: str) -> Inputs:
+def inputs(place: Place, held: Held | None, group: Group | None, key: str) -> Inputs:
+    """What a merge reads."""
     return Inputs(
         saved=held.state if held else None,
         saved_mtime=held.mtime if held else 0.0,
         declarations=group.declarations if group else (),
         identity=key,
         branch=place.branch,
+        checkout=place.checkout or "",
         now=place.now,
     )
 
 
-def _ended(view: View, known: Known, group: Group) -> Known:
+def _without_file(
+    view: View, known: Known, group: Group, lost: Sequence[tuple[str, State]]
+) -> Known:
     """A declared workflow without a file: new, unless it has ended and nobody declared it anew."""
-    marks = [each for each in group.keys if each in view.ledger.finished]
-    for key in marks:
-        tombstone = view.ledger.finished[key]
-        if _holds(tombstone, group):
-            remark = f"{tombstone.how} on {tombstone.at[:10]}; not declared anew since"
-            return replace(known, standing="finished", remark=remark)
-        view.revived.append(key)
-    if not marks and (last := _last_of_deleted(view, group)):
-        tombstone = Tombstone(
-            name=last.workflow,
-            at=clock.iso(view.place.now),
-            how="deleted",
-            declaration=declaration_digest(group.declarations),
-            open_items=_open_items(group.declarations),
-        )
-        view.deleted.append((replace(known, state=last, remark=_DELETED), tombstone))
-        return replace(known, standing="finished", remark=_DELETED)
+    stone = endings.resting(view.ledger, group)
+    if stone:
+        remark = f"{stone.how} on {stone.at[:10]}; not declared anew since"
+        return replace(known, standing="finished", remark=remark)
+    marks = [key for key in group.keys if key in view.ledger.finished]
+    view.revived += marks
+    last = None if marks else endings.deleted(lost, group, view.place.store)
+    if last is None:
+        return known
+    known = replace(known, standing="finished", remark=_DELETED)
+    view.deleted.append(Deleted(known, *last))
     return known
 
 
-def _last_of_deleted(view: View, group: Group) -> State | None:
-    """The last copy of a state whose file is gone, if the markdown is as it was then."""
-    store = view.place.store
-    for copies in store.all_copies():
-        if (store.root / copies.path).exists():
-            continue
-        try:
-            state = State.model_validate_json(copies.good)
-        except ValueError:
-            continue
-        if identity.of_state(state, view.place.settings.plans) not in group.keys:
-            continue
-        seen = state.holdfast.seen if state.holdfast else {}
-        bases = [(each, seen.get(each.source)) for each in group.declarations]
-        if all(base and Seen.of(each).over(base) == base for each, base in bases):
-            return state
-    return None
+def _closed(looked: Sequence[Looked]) -> dict[str, str]:
+    """Why the markdown of a workflow says that it is over, by key."""
+    return {
+        key: f"{each.path}: {each.reason}"
+        for each in looked
+        if each.closed
+        for key in identity.group([each.closed])[0].keys
+    }
 
 
-def _undeclared(view: View, key: str, held: Held, closed: str) -> Known:
+def _undeclared(view: View, key: str, held: Held, closed: dict[str, str]) -> Known:
     known = Known(key, held.state, held)
     if key in view.ledger.ignored:
-        return replace(known, standing="ignored", remark=_ignored_remark(known))
-    if closed:
-        return replace(
-            known,
-            standing="finished",
-            remark=f"{closed}. Close it: holdfast complete {known.state.workflow!r}",
-        )
+        return _ignored(known)
+    if key in closed:
+        close = f"{closed[key]}. Close it: holdfast complete {known.state.workflow!r}"
+        return replace(known, standing="finished", remark=close)
     known = _finished_or(known)
     age = view.place.now - changed_at(known, view.place)
     if known.standing == "active" and age > timedelta(days=view.place.settings.stale_days):
@@ -220,67 +182,19 @@ def _finished_or(known: Known) -> Known:
     return replace(known, standing="finished", remark=remark)
 
 
-def _ignored_remark(known: Known) -> str:
-    return f"ignored. Take it up again: holdfast resume {known.state.workflow!r}"
+def _ignored(known: Known) -> Known:
+    remark = f"ignored. Take it up again: holdfast resume {known.state.workflow!r}"
+    return replace(known, standing="ignored", remark=remark)
 
 
-def changed_at(known: Known, place: Place) -> Any:
+def changed_at(known: Known, place: Place) -> datetime:
     """When an agent or a person last changed it; a hand edit shows in the file's own time."""
     held, kept = known.held, known.state.holdfast
     recorded = clock.parse(kept.changed_at) if kept else None
-    if recorded is None or (known.group is None and held and _edited(held.state)):
+    edited = kept is None or kept.seen.get("saved") != seen_of_state(known.state)
+    if recorded is None or (known.group is None and held and edited):
         recorded = clock.from_mtime(held.mtime) if held else place.now
     return min(recorded, place.now)
-
-
-def _edited(state: State) -> bool:
-    base = state.holdfast.seen.get("saved") if state.holdfast else None
-    if base is None:
-        return True
-    phase = state.phase
-    stated = (state.workflow, phase.current, phase.total, phase.name, phase.status)
-    mark = base.phase
-    return (
-        stated
-        != (base.workflow, *((mark.current, mark.total, mark.name) if mark else ()), base.status)
-        or state.required_reading != base.required_reading
-        or state.key_reminders != base.key_reminders
-        or state.context != base.context
-    )
-
-
-def _open_items(declarations: Sequence[Declaration]) -> tuple[str, ...]:
-    return tuple(digest(item) for each in declarations for item in each.open_items)
-
-
-def declaration_digest(declarations: Sequence[Declaration]) -> str:
-    """What the markdown states, without what follows from ticking a checkbox."""
-    stated = []
-    for each in declarations:
-        seen = Seen.of(each)
-        if each.phase and each.phase.derived:
-            seen = seen.model_copy(update={"phase": None})
-        stated.append([each.source, each.path, seen.model_dump(mode="json")])
-    return digest(json.dumps(stated, sort_keys=True))
-
-
-def tombstone_for(known: Known, at: str, archive: str) -> Tombstone:
-    """What keeps *known* from coming back by itself."""
-    return Tombstone(
-        name=known.state.workflow,
-        at=at,
-        how="completed",
-        declaration=declaration_digest(known.declarations),
-        open_items=_open_items(known.declarations),
-        archive=archive,
-    )
-
-
-def _holds(tombstone: Tombstone, group: Group) -> bool:
-    """Ticking the last boxes of a finished plan revives nothing; new open boxes do."""
-    return declaration_digest(group.declarations) == tombstone.declaration and set(
-        _open_items(group.declarations)
-    ) <= set(tombstone.open_items)
 
 
 def workflow_of(known: Known, place: Place) -> Workflow:
@@ -311,6 +225,7 @@ def workflow_of(known: Known, place: Place) -> Workflow:
         created_at=clock.parse(state.created_at),
         declared=("local" if local else "plan") if known.group else None,
         declared_at=max(mtimes, default=0.0),
+        source=identity.plan_of(known.key),
         branch=branch if isinstance(branch, str) else (kept.branch if kept else None),
         remark=known.remark,
     )

@@ -13,7 +13,8 @@ from holdfast.formats.canonical.identity import is_plan
 from holdfast.formats.canonical.sources.claude_local import read_local
 from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.project import contains
-from holdfast.store import read_file
+from holdfast.regular import read_file
+from holdfast.store import LARGEST
 
 LOCAL = "CLAUDE.local.md"
 
@@ -24,7 +25,8 @@ def look_at_markdown(root: Path, globs: Sequence[str]) -> list[Looked]:
     if os.path.lexists(root / LOCAL):
         found.append(_look_at(root, LOCAL, globs))
     plans = {path for pattern in globs for path in glob.glob(pattern, root_dir=root)}
-    return found + [_look_at(root, path, globs) for path in sorted(plans)]
+    # A glob such as *.md covers CLAUDE.local.md as well; it is no plan.
+    return found + [_look_at(root, path, globs) for path in sorted(plans - {LOCAL})]
 
 
 def _look_at(root: Path, path: str, globs: Sequence[str]) -> Looked:
@@ -32,7 +34,7 @@ def _look_at(root: Path, path: str, globs: Sequence[str]) -> Looked:
     if not contains(str(root), os.path.realpath(root / path)):
         return Looked(path, None, "leads outside the project")
     try:
-        data, mtime = read_file(root / path)
+        data, mtime = read_file(root / path, LARGEST)
     except StateUnreadable as error:
         return Looked(path, None, error.reason)
     if path != LOCAL:

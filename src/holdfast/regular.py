@@ -1,0 +1,75 @@
+"""Read a regular file and nothing else: no FIFO that hangs, no device without an end, no giant."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+
+from holdfast.errors import AnyPath, StateUnreadable
+
+DEEPEST = 64  # levels of JSON; more would break the tools that write it again
+
+
+def read_file(path: AnyPath, limit: int) -> tuple[bytes, float]:
+    """The bytes of *path* and its mtime, or StateUnreadable."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise StateUnreadable(path, _reason(error)) from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise StateUnreadable(path, "not a regular file")
+        if status.st_size > limit:
+            raise StateUnreadable(path, f"larger than {limit} bytes")
+        data = _read(descriptor, limit + 1)
+    except OSError as error:
+        raise StateUnreadable(path, _reason(error)) from error
+    finally:
+        os.close(descriptor)
+    if len(data) > limit:  # it has grown since
+        raise StateUnreadable(path, f"larger than {limit} bytes")
+    return data, status.st_mtime
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _read(descriptor: int, most: int) -> bytes:
+    parts = []
+    while most > 0 and (part := os.read(descriptor, most)):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
+
+
+def decode_json(raw: bytes) -> object:
+    """The JSON in *raw*; ValueError when it is none, or nested deeper than DEEPEST."""
+    # Python writes NaN and Infinity, which are no JSON; as text they survive being written again.
+    keep: Callable[[str], str] = str
+    try:
+        value = json.loads(raw.decode("utf-8-sig"), parse_constant=keep)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, (dict, list))
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return value
+    raise ValueError(f"nested deeper than {DEEPEST} levels")
+
+
+def read_json(path: AnyPath, limit: int) -> object:
+    """The JSON in the regular file *path*, or StateUnreadable."""
+    try:
+        return decode_json(read_file(path, limit)[0])
+    except ValueError as error:
+        raise StateUnreadable(path, f"not JSON: {error}") from error
