@@ -65,7 +65,9 @@ def match(held: Sequence[Held], groups: Sequence[Group], root: Path) -> Matched:
     for group in groups:
         second = [key for key in matched.free if key in group.keys]
         if second and group.key in matched.of_group:
-            matched.absorbed[group.key] = second[0]
+            # The one by the plan's key was found first; that of CLAUDE.local.md has its name.
+            matched.absorbed[group.key] = matched.of_group[group.key]
+            matched.of_group[group.key] = second[0]
     return matched
 
 

@@ -228,11 +228,11 @@ def _with_bookkeeping(
         ),
         kept.plan if kept else None,
     )
-    content_same = inputs.saved is not None and _content(inputs.saved) == _content(state)
+    same = kept is not None and before.get("saved") == seen["saved"]
     fields = {
         "identity": inputs.identity,
         "plan": plan,
-        "branch": kept.branch if kept and content_same else inputs.branch,
+        "branch": kept.branch if kept and same else inputs.branch,
         "changed_at": clock.iso(changed_at),
         "next_action": next_action,
         "gate": gate,
@@ -270,10 +270,6 @@ def _checkouts(inputs: Inputs, kept: Bookkeeping | None) -> tuple[str | None, di
         elsewhere[str(kept.checkout)] = kept.seen["plan"]
     elsewhere.pop(inputs.checkout, None)
     return inputs.checkout, dict(list(elsewhere.items())[-MOST_BRANCHES:])
-
-
-def _content(state: State) -> dict[str, Any]:
-    return state.model_dump(exclude={"holdfast"})
 
 
 def _is_about(mark: PhaseMark, phase: Phase) -> bool:
