@@ -20,7 +20,7 @@ demo: .venv/.ready
 	@$(BIN)/holdfast demo
 
 test: .venv/.ready
-	$(BIN)/pytest -n 4 $(ARGS)
+	$(BIN)/pytest -n auto $(ARGS)
 
 check: .venv/.ready
 	$(BIN)/ruff check .
