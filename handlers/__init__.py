@@ -11,7 +11,8 @@ from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
 from holdfast.wire.replies import Reply
 
-# Each handler takes its own event; the table is keyed by the name that the event was parsed from.
+# Each handler takes its own event, with the surroundings as seen from the event's working
+# directory; the table is keyed by the name that the event was parsed from.
 Handler: TypeAlias = Callable[[Any, Surroundings, Clock, Entry], Reply]
 
 HANDLERS: dict[str, Handler] = {

@@ -11,18 +11,16 @@ from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
 from holdfast.store import HOOK_WAIT
 from holdfast.wire.events import PreCompact
-from holdfast.wire.replies import Nothing, NotSaved, Reply, SummariserNote
+from holdfast.wire.replies import Nothing, Reply, SummariserNote
 
 
 def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
-    envelope = event.envelope
-    cwd = envelope.cwd or surroundings.cwd
-    synced = sync.run(cwd, envelope.session, surroundings, clock, wait=HOOK_WAIT)
+    session = event.envelope.session
+    synced = sync.run(surroundings.cwd, session, surroundings, clock, wait=HOOK_WAIT)
     entry.root = synced.root
     entry.why += synced.notes
     if synced.failure:
-        entry.decided = f"not saved: {synced.failure.cause}"
-        return NotSaved(f"Holdfast could not save the workflow: {synced.failure.cause}")
+        raise synced.failure
     if not synced.place.settings.enabled:
         entry.decided = "nothing: switched off in the project's settings"
         return Nothing()

@@ -18,9 +18,8 @@ _VERBS = {"compact": "restored", "resume": "resumed", "fork": "carried over"}
 
 
 def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
-    envelope = event.envelope
-    cwd = envelope.cwd or surroundings.cwd
-    synced = sync.run(cwd, envelope.session, surroundings, clock, wait=HOOK_WAIT)
+    session = event.envelope.session
+    synced = sync.run(surroundings.cwd, session, surroundings, clock, wait=HOOK_WAIT)
     entry.root = synced.root
     notes = list(synced.notes)
     if synced.failure:

@@ -22,21 +22,12 @@ def guard(entry: hooklog.Entry, run: Callable[[], replies.Outcome]) -> replies.O
         return replies.Outcome()
     except HoldfastError as error:
         entry.decided = f"failed: {error.cause}"
-        return _failure(entry, error.cause)
+        return replies.failed(entry.event, error.cause).outcome()
     except Exception as error:  # noqa: BLE001  # the promise above
         entry.decided = f"failed: {type(error).__name__}: {error}"
         entry.why = _trail(error)
-        return _failure(entry, f"{type(error).__name__} (holdfast log tells more)")
-
-
-def _failure(entry: hooklog.Entry, cause: str) -> replies.Outcome:
-    if entry.event == "PreCompact":
-        return replies.NotSaved(f"Holdfast could not save the workflow: {cause}").outcome()
-    if entry.event == "SessionStart":
-        return replies.Restored(
-            message=f"Holdfast could not restore the workflow: {cause}"
-        ).outcome()
-    return replies.Outcome()
+        cause = f"{type(error).__name__} (holdfast log tells more)"
+        return replies.failed(entry.event, cause).outcome()
 
 
 def _trail(error: BaseException) -> list[str]:

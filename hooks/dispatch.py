@@ -50,9 +50,9 @@ def answer(
 ) -> replies.Outcome:
     """The reply to *event*, with what was decided noted in *entry*."""
     envelope = event.envelope
-    cwd = envelope.cwd or surroundings.cwd
-    entry.root = project.root_for_new(cwd, surroundings.client_project)
-    idle = _nothing_to_do(event, surroundings, cwd)
+    here = surroundings._replace(cwd=envelope.cwd or surroundings.cwd)
+    entry.root = project.root_for_new(here.cwd, here.client_project)
+    idle = _nothing_to_do(event, here)
     if idle:
         entry.decided = idle
         return replies.Outcome()
@@ -60,10 +60,10 @@ def answer(
     # that they import are loaded.
     from holdfast.handlers import HANDLERS
 
-    return HANDLERS[envelope.name](event, surroundings, clock, entry).outcome()
+    return HANDLERS[envelope.name](event, here, clock, entry).outcome()
 
 
-def _nothing_to_do(event: events.Event, surroundings: project.Surroundings, cwd: str) -> str | None:
+def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> str | None:
     """Why there is nothing to do, found out cheaply; None when a handler has to look."""
     if isinstance(event, events.Other):
         return f"nothing: {event.envelope.name} is not ours"
@@ -72,7 +72,7 @@ def _nothing_to_do(event: events.Event, surroundings: project.Surroundings, cwd:
     configured = settings.load(None, surroundings.config_file)
     if not configured.settings.enabled:
         return "nothing: switched off in the user's settings"
-    folders = project.candidates(cwd, surroundings.client_project)
+    folders = project.candidates(surroundings.cwd, surroundings.client_project)
     if signs.any_in(folders, configured.settings.plans):
         return None
     if sessions.known(surroundings.state_dir, event.envelope.session):

@@ -16,13 +16,13 @@ def main() -> int:
     """Answer the one event on stdin. `holdfast hook` ends here."""
     surroundings = Surroundings.from_environment()
     raw = dispatch.read_stdin()
-    if surroundings.disabled:
-        return 0
     return dispatch.write(run(raw, surroundings, Clock.from_environment()))
 
 
 def run(raw: bytes, surroundings: Surroundings, clock: Clock) -> replies.Outcome:
     """The whole way from bytes to bytes, without the process around it."""
+    if surroundings.disabled:
+        return replies.Outcome()
     started = time.perf_counter()
     entry = hooklog.Entry()
     entry.root = root_for_new(surroundings.cwd, surroundings.client_project)
@@ -31,7 +31,7 @@ def run(raw: bytes, surroundings: Surroundings, clock: Clock) -> replies.Outcome
         event = events.parse(raw)
         entry.event = event.envelope.name
         entry.session = event.envelope.session or ""
-        entry.source = getattr(event, "source", None) or getattr(event, "trigger", None) or ""
+        entry.source = event.envelope.source or ""
         return dispatch.answer(event, surroundings, clock, entry)
 
     outcome = boundary.guard(entry, answer)

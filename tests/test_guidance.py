@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import guidance
 from holdfast.briefing import Briefing
-from holdfast.guidance import BUDGET, HEAD, NOTE, Situation
-from holdfast.plaintext import clean, one_line, shorten, units
+from holdfast.guidance import HEAD, Situation
+from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, clean, one_line, shorten, units
 from holdfast.reading import Item
 
 texts = st.text(max_size=60) | st.text(min_size=300, max_size=900) | st.just("🚀" * 500)
@@ -34,7 +36,7 @@ def test_guidance_is_never_over_its_budget(briefing: Briefing, others: list[str]
     """And the head, with phase and reading, is in the first 2,000 units."""
     items = [Item(path) for path in briefing.reading]
     text = guidance.for_model(briefing, Situation("compact", items, others, others))
-    assert units(text) <= BUDGET
+    assert units(text) <= CONTEXT_LIMIT
     head = shorten(text, HEAD)
     assert f"phase {briefing.phase} of {briefing.phases}" in head
     assert not items or "## REQUIRED READING" in head
@@ -61,7 +63,7 @@ def test_every_line_is_there_or_said_to_be_left_out(briefing: Briefing) -> None:
 def test_the_note_for_the_summariser_keeps_its_budget(briefing: Briefing) -> None:
     """Plain text of one line that is not taken for JSON."""
     note = guidance.for_summariser(briefing)
-    assert units(note) <= NOTE
+    assert units(note) <= NOTE_LIMIT
     assert note.startswith("Keep word for word:")
     assert "\n" not in note
 
@@ -133,9 +135,6 @@ def test_one_line_is_one_clean_line_within_its_limit(text: str, limit: int) -> N
 def test_cleaning_leaves_no_tag_and_no_escape(text: str) -> None:
     """Also when removing one tag would join the halves of another."""
     cleaned = clean(text)
-    assert (
-        "</system" not in cleaned.replace(" ", "").replace("</system-", "</system")
-        or ">" not in cleaned
-    )
+    assert not re.search(r"</[A-Za-z]", cleaned)
     assert not set("\x1b\u202e") & set(cleaned)
     assert clean(cleaned) == cleaned

@@ -117,10 +117,10 @@ CASES: dict[str, tuple[list[Workflow], Circumstances, str]] = {
         Circumstances(NOW),
         "a",
     ),
-    "free before what another session has": (
+    "the last changed one, although another session has it": (
         [workflow("a"), workflow("b", changed_at=NOW)],
         Circumstances(NOW, others=(other("b"),)),
-        "a",
+        "b",
     ),
     "what another session has, when there is nothing else": (
         [workflow("b")],

@@ -30,15 +30,26 @@ def test_without_files_the_defaults_apply(tmp_path: Path) -> None:
 def test_the_projects_file_goes_over_the_users(tmp_path: Path, user_file: Path) -> None:
     """Key by key; the restore table source by source."""
     user_file.write_text(
-        "stale_days = 30\nenabled = false\n[restore]\nstartup = 'off'\n", encoding="utf-8"
+        "stale_days = 30\nenabled = true\n[restore]\nstartup = 'off'\n", encoding="utf-8"
     )
     root = project_with(tmp_path, "enabled = true\n[restore]\nclear = 'full'\n")
     settings = load(root, str(user_file)).settings
-    assert (settings.stale_days, settings.enabled) == (30, True)
+    assert settings.stale_days == 30
     assert settings.restores("startup") == "off"
     assert settings.restores("clear") == "full"
     assert settings.restores("compact") == "full"
     assert settings.restores("tomorrow") == "off"
+
+
+def test_what_the_user_switched_off_no_repository_switches_on(
+    tmp_path: Path, user_file: Path
+) -> None:
+    """The other way round, a project may switch itself off."""
+    user_file.write_text("enabled = false\n", encoding="utf-8")
+    root = project_with(tmp_path, "enabled = true\n")
+    assert not load(root, str(user_file)).settings.enabled
+    user_file.write_text("enabled = true\n", encoding="utf-8")
+    assert not load(project_with(tmp_path, "enabled = false\n"), str(user_file)).settings.enabled
 
 
 WRONG = {

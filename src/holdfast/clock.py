@@ -41,4 +41,4 @@ def from_mtime(mtime: float) -> datetime:
 
 def iso(moment: datetime) -> str:
     """UTC with microseconds and Z, as the state documents write it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.briefing import Briefing
-from holdfast.plaintext import one_line, shorten, units
+from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten, units
 from holdfast.reading import Item
 
-BUDGET = 9_500
 HEAD = 2_000
-NOTE = 800
 _NAME = 200
 _ITEM = 700
 
@@ -38,7 +36,7 @@ class Situation:
 
 
 def for_model(briefing: Briefing, situation: Situation) -> str:
-    """The guidance, at most BUDGET units."""
+    """The guidance, at most CONTEXT_LIMIT units."""
     head = _head(briefing, situation.arrival)
     reading = [_reading_line(item) for item in situation.reading]
     first, left = _reading_section(reading, HEAD - units(head) - 2)
@@ -50,8 +48,8 @@ def for_model(briefing: Briefing, situation: Situation) -> str:
         ("## Context", [_context_line(*each) for each in briefing.context]),
         ("## Other workflows here", [f"- {one_line(each, 300)}" for each in situation.others]),
     ]
-    body = _fit(sections, BUDGET - units(head) - units(tail) - 4)
-    return shorten("\n\n".join([head, *body, tail]), BUDGET)
+    body = _fit(sections, CONTEXT_LIMIT - units(head) - units(tail) - 4)
+    return shorten("\n\n".join([head, *body, tail]), CONTEXT_LIMIT)
 
 
 def _head(briefing: Briefing, arrival: str) -> str:
@@ -183,13 +181,13 @@ def for_summariser(briefing: Briefing) -> str:
         ("Reminders", briefing.reminders),
         ("Required reading", briefing.reading),
     ):
-        room = NOTE - units(" ".join(parts)) - len(label) - 24
+        room = NOTE_LIMIT - units(" ".join(parts)) - len(label) - 24
         kept = _as_many(items, room)
         if kept:
             more = len(items) - len(kept)
             tail = f"; {more} more saved" if more else ""
             parts.append(f"{label}: {'; '.join(kept)}{tail}.")
-    return shorten(" ".join(parts), NOTE)
+    return shorten(" ".join(parts), NOTE_LIMIT)
 
 
 def _as_many(items: Sequence[str], room: int) -> list[str]:

@@ -40,11 +40,14 @@ class Entry:
             "why": [reason[:300] for reason in self.why[:20]],
             "ms": round(milliseconds, 1),
         }
+        reasons = [reason[:300] for reason in self.why[:20]]
         encoded = _encode(record)
-        while len(encoded) > LONGEST_LINE and self.why:
-            self.why.pop()
-            record["why"] = [*(reason[:300] for reason in self.why[:20]), "…"]
+        while len(encoded) > LONGEST_LINE and reasons:
+            reasons.pop()
+            record["why"] = [*reasons, "…"]
             encoded = _encode(record)
+        if len(encoded) > LONGEST_LINE:  # letters of three or four bytes each
+            encoded = _encode(record | {"root": self.root[:200], "decided": self.decided[:100]})
         return encoded
 
 

@@ -8,7 +8,9 @@ person has not seen yet, because they came up where a hook has no channel to a p
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 
 from holdfast.errors import StateUnreadable
 from holdfast.regular import read_json
@@ -34,20 +36,35 @@ class Ledger:
     finished: dict[str, Tombstone] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)  # key -> name
     untold: list[str] = field(default_factory=list)
+    damaged: bool = False  # the file was unreadable; this is its copy
 
 
 _FILE = "ledger.json"
+_COPY = "ledger.last.json"
 _MOST_UNTOLD = 10
 
 
 def load(store: Store) -> Ledger:
-    """What is noted; what cannot be read counts as not noted."""
+    """What is noted. A ledger that cannot be read is replaced by the copy of its last good state."""
+    path = store.private / _FILE
+    if not os.path.lexists(path):
+        return Ledger()
     try:
-        record = read_json(store.private / _FILE, LARGEST)
+        return _parsed(read_json(path, LARGEST))
+    except StateUnreadable as error:
+        trouble = error.reason
+    try:
+        ledger = _parsed(read_json(store.private / _COPY, LARGEST))
     except StateUnreadable:
-        return Ledger()
+        ledger = Ledger()
+    ledger.damaged = True
+    ledger.untold.append(f"{store.relative(path)} could not be read: {trouble}")
+    return ledger
+
+
+def _parsed(record: object) -> Ledger:
     if not isinstance(record, dict):
-        return Ledger()
+        raise StateUnreadable(_FILE, f"a JSON {type(record).__name__}, not an object")
     finished, ignored, untold = (record.get(key) for key in ("finished", "ignored", "untold"))
     ledger = Ledger()
     for key, entry in finished.items() if isinstance(finished, dict) else ():
@@ -76,7 +93,7 @@ def _tombstone(entry: object) -> Tombstone | None:
     return None
 
 
-def save(store: Store, ledger: Ledger) -> None:
+def save(store: Store, ledger: Ledger, now: datetime) -> None:
     """Write *ledger*; to be called inside the lock."""
     record = {
         "version": 1,
@@ -84,6 +101,9 @@ def save(store: Store, ledger: Ledger) -> None:
         "ignored": dict(sorted(ledger.ignored.items())),
         "untold": list(dict.fromkeys(ledger.untold))[-_MOST_UNTOLD:],
     }
-    store.write(
-        store.private / _FILE, (json.dumps(record, ensure_ascii=False, indent=1) + "\n").encode()
-    )
+    path = store.private / _FILE
+    if ledger.damaged:
+        store.set_aside(path, now.strftime("%Y%m%d_%H%M%S"), move=True)
+    encoded = (json.dumps(record, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")
+    store.write(path, encoded)
+    store.write(store.private / _COPY, encoded)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 
+CONTEXT_LIMIT = 9_500  # units for the model; the client replaces what is over 10,000 by a preview
+NOTE_LIMIT = 800  # units for the summariser
+
 # Control characters (C0 without tab and line ends, DEL, C1), marks and overrides of direction,
 # invisible joiners and tags that hide text, and lone surrogates, which no UTF-8 encoder accepts.
 _UNSAFE = re.compile(

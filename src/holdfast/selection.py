@@ -4,8 +4,7 @@ The order, first hit wins:
 1. the workflow that this session owns, unless another one was declared since it was claimed;
 2. the one declared now: CLAUDE.local.md before plans, the latest edited plan first;
 3. the newest by the last change of an agent or a person.
-What another session owns comes after what is free, and what belongs to another branch than the
-checked-out one comes after what belongs to this one. When CLAUDE.local.md comes to declare another
+What belongs to another branch than the checked-out one comes after what belongs to this one. When CLAUDE.local.md comes to declare another
 workflow, it moves the session that was following it, not one that works on something else beside it.
 """
 
@@ -107,7 +106,6 @@ def _rank(workflow: Workflow, circumstances: Circumstances) -> tuple[object, ...
     edited = min(workflow.declared_at, circumstances.now.timestamp())
     changed = min(workflow.changed_at, circumstances.now).timestamp()
     return (
-        workflow.key in circumstances.taken and source != 0,
         elsewhere,
         source,
         -edited if source == 1 else 0.0,

@@ -8,15 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
+from datetime import datetime
 from typing import NamedTuple
 
+from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.regular import read_json
-from holdfast.store import replace_file
 
 _LARGEST = 64 * 1024
-_KEPT_FOR = 30 * 24 * 3600  # seconds since the record was last written
+_KEPT_FOR = 30 * 24 * 3600  # seconds since the record was last used
 
 
 class Claim(NamedTuple):
@@ -60,15 +60,18 @@ def _load(path: str) -> Claim | None:
     return Claim(*values)  # type: ignore[arg-type]  # the line above makes them strings
 
 
-def remember(state_dir: str | None, claim: Claim) -> None:
-    """Record *claim*, unless it is recorded already. Without a user's folder nothing is kept."""
-    if not state_dir or not claim.session or recall(state_dir, claim.session) == claim:
+def remember(state_dir: str | None, claim: Claim, now: datetime) -> None:
+    """Record *claim*, or that it is still in use. Without a user's folder nothing is kept."""
+    if not state_dir or not claim.session:
         return
     path = _path(state_dir, claim.session)
     try:
+        if recall(state_dir, claim.session) == claim:
+            os.utime(path, (now.timestamp(), now.timestamp()))
+            return
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace_file(path, json.dumps(claim._asdict(), indent=1).encode(), mode=0o600)
-        _prune(os.path.dirname(path))
+        _prune(os.path.dirname(path), now)
     except OSError:
         # Selection falls back to what is declared; nothing of the workflow is lost.
         return
@@ -91,8 +94,11 @@ def others(state_dir: str | None, session: str | None, root: str) -> list[Claim]
     ]
 
 
-def _prune(folder: str) -> None:
-    oldest = time.time() - _KEPT_FOR
+def _prune(folder: str, now: datetime) -> None:
+    oldest = now.timestamp() - _KEPT_FOR
     for entry in os.scandir(folder):
-        if entry.stat(follow_symlinks=False).st_mtime < oldest:
-            os.unlink(entry.path)
+        try:
+            if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                os.unlink(entry.path)
+        except FileNotFoundError:  # another process was quicker
+            continue

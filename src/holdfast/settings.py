@@ -6,7 +6,6 @@ read: keys in USER_ONLY count only in the user's file. Stdlib only; it runs befo
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -50,6 +49,7 @@ def load(root: str | None, user_file: str | None) -> Loaded:
     merged: dict[str, object] = {}
     problems: list[str] = []
     used: list[str] = []
+    off = False
     project_file = os.path.join(root, PROJECT_FILE) if root else None
     for path, is_users in ((user_file, True), (project_file, False)):
         if path is None or not os.path.lexists(path):
@@ -59,11 +59,15 @@ def load(root: str | None, user_file: str | None) -> Loaded:
         except SettingsInvalid as error:
             problems.append(f"settings ignored: {error}")
             continue
+        if is_users and values.get("enabled") is False:
+            off = True
         restore = {**_restore_of(merged), **_restore_of(values)}
         merged.update(values)
         if restore:
             merged["restore"] = {**RESTORE, **restore}
         used.append(path)
+    if off:  # nothing that comes with a repository switches it on again
+        merged["enabled"] = False
     return Loaded(Settings(**merged), tuple(problems), tuple(used))  # type: ignore[arg-type]  # checked key by key in _read
 
 
@@ -86,6 +90,8 @@ def _read(path: str, *, within: str | None) -> dict[str, object]:
     checked: dict[str, object] = {}
     for key, value in values.items():
         if key not in _CHECKS:
+            import difflib  # noqa: PLC0415  # only for the wording of an error
+
             close = difflib.get_close_matches(key, _CHECKS, 1)
             guess = f" (did you mean {close[0]!r}?)" if close else ""
             raise SettingsInvalid(path, f"unknown key {key!r}{guess}")

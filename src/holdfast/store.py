@@ -16,15 +16,14 @@ ignores, so that no glob, find or rm -rf of a workflow's folder meets it.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.atomic import replace_file
 from holdfast.errors import StateLocked, StateUnreadable, StateUnwritable
 from holdfast.project import contains
 from holdfast.regular import read_file, read_json
@@ -32,38 +31,6 @@ from holdfast.regular import read_file, read_json
 HOOK_WAIT = 2.0
 COMMAND_WAIT = 30.0
 LARGEST = 5 * 1024 * 1024
-
-
-def replace_file(path: str, data: bytes, *, mode: int, staging: str | None = None) -> None:
-    """Put *data* at *path*, whole or not at all. The temporary file is made in *staging*."""
-    folder = os.path.dirname(path)
-    descriptor, temporary = tempfile.mkstemp(prefix=".tmp-", dir=staging or folder)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            if hasattr(os, "fchmod"):
-                os.fchmod(stream.fileno(), mode)
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if staging and error.errno == errno.EXDEV:  # the target lies on another file system
-            replace_file(path, data, mode=mode)
-            return
-        raise
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: str) -> None:
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class Copies(NamedTuple):
@@ -106,6 +73,8 @@ class Store:
         """Make our own folder: 0700, with a .gitignore of everything."""
         ignore = self.private / ".gitignore"
         self._contained(self.private / "tmp")
+        if (self.private / "lock").is_symlink():
+            raise StateUnwritable(self.private / "lock", "it is a link")
         try:
             self.private.parent.mkdir(exist_ok=True)
             self.private.mkdir(mode=0o700, exist_ok=True)
@@ -173,8 +142,13 @@ class Store:
             names = sorted(os.listdir(folder))
         except OSError:
             return []
-        found = (_read_copies(folder / name) for name in names)
-        return [copies for copies in found if copies]
+        found = ((name, _read_copies(folder / name)) for name in names)
+        # The records lie in the project: one that is not what its own name says proves nothing.
+        return [
+            copies
+            for name, copies in found
+            if copies and self._copies_path(copies.path).name == name and _is_below(copies.path)
+        ]
 
     def keep(self, path: Path, good: bytes, previous: bytes | None) -> None:
         """Note *good* as what *path* now holds, and *previous* as what undo goes back to."""
@@ -220,6 +194,10 @@ class Store:
             count += 1
             target = folder / f"{stamp}-{count}-{tail}"
         return target
+
+
+def _is_below(path: str) -> bool:
+    return not path.startswith("/") and ".." not in path.split("/")
 
 
 def _mode_for(path: Path) -> int:

@@ -50,27 +50,27 @@ class Synced:
     def told(self) -> None:
         """The person has seen the notes; they need not be repeated."""
         store = self.place.store
-        if not ledger.load(store).untold:
+        if self.failure or not ledger.load(store).untold:
             return
         try:
             with store.lock(HOOK_WAIT):
                 entries = ledger.load(store)
-                entries.untold.clear()
-                ledger.save(store, entries)
+                entries.untold = [line for line in entries.untold if line not in self.notes]
+                ledger.save(store, entries, self.place.now)
         except HoldfastError:
             return  # then they are told once more
 
     def take(self, workflow: Workflow) -> None:
-        """Record that this session owns *workflow*."""
+        """Record that this session owns *workflow*, from now on or still."""
         if not self.session:
             return
-        if self.claim and self.claim.workflow == workflow.key and self.claim.root == self.root:
-            return
-        declared = next((each.key for each in self.workflows if each.declared == "local"), "")
-        self.claim = sessions.Claim(
-            self.session, self.root, workflow.key, self.place.now.isoformat(), declared
-        )
-        sessions.remember(self.state_dir, self.claim)
+        same = self.claim and (self.claim.workflow, self.claim.root) == (workflow.key, self.root)
+        if not same:
+            declared = next((each.key for each in self.workflows if each.declared == "local"), "")
+            at = self.place.now.isoformat()
+            self.claim = sessions.Claim(self.session, self.root, workflow.key, at, declared)
+        if self.claim:
+            sessions.remember(self.state_dir, self.claim, self.place.now)
 
 
 def place_for(
@@ -84,7 +84,9 @@ def place_for(
     def place(root: str) -> Place:
         loaded = settings.load(root, user_file)
         checkout = project.branch(root)
-        return Place(Store(root), loaded.settings, now, branch or checkout, checkout)
+        return Place(
+            Store(root), loaded.settings, now, branch or checkout, checkout, loaded.problems
+        )
 
     def present(root: str) -> bool:
         here = place(root)
@@ -114,7 +116,7 @@ def run(
     place = place_for(cwd, claim if stay else None, surroundings, clock)
     synced = Synced(place, session, surroundings.state_dir, claim)
     synced.searched = project.candidates(cwd, surroundings.client_project)
-    synced.notes += settings.load(str(place.root), surroundings.config_file).problems
+    synced.notes += place.problems
     if not place.settings.enabled:
         return synced
     for each in FORMATS:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
-from holdfast.testing import Compactions, Project
+from holdfast.testing import Compactions, MovableClock, Project
 
 
 def start(project: Project, *more: str, session: str | None = None) -> None:
@@ -210,11 +213,13 @@ def test_reading_commands_write_nothing(holdfast_project: Project) -> None:
     assert sorted(holdfast_project.root.rglob("*")) == before
 
 
-@pytest.mark.parametrize("command", ["status", "list", "show", "why", "log", "simulate"])
-def test_json_for_programs(command: str, holdfast_project: Project) -> None:
+@pytest.mark.parametrize("command", ["status", "list", "show", "why", "log", "simulate", "preview"])
+def test_json_for_programs(
+    command: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
     """Every read command prints JSON when asked."""
     holdfast_project.declare("Größe 数据", phase="1/3 - A")
-    holdfast_project.run("simulate")
+    compaction_cycle()
     done = holdfast_project.run(command, "--json")
     assert "Größe 数据" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
 
@@ -256,24 +261,6 @@ def test_why_in_an_empty_project(holdfast_project: Project) -> None:
     told = holdfast_project.run("why").stdout
     assert "no CLAUDE.local.md" in told
     assert "No hook has run here yet" in told
-
-
-def test_disabled_commands_say_so(holdfast_project: Project) -> None:
-    """HOLDFAST_DISABLE also stops commands that write."""
-    start(holdfast_project)
-    import subprocess
-    import sys
-
-    done = subprocess.run(
-        [sys.executable, "-m", "holdfast", "phase", "next"],
-        cwd=holdfast_project.root,
-        env={**holdfast_project.environment(), "HOLDFAST_DISABLE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "switched off" in done.stderr
 
 
 def test_the_demo_plays(holdfast_project: Project) -> None:
@@ -335,3 +322,90 @@ def test_start_begins_in_the_project_where_it_is_called(holdfast_project: Projec
     assert other.state()["workflow"] == "Elsewhere"
     assert holdfast_project.state()["workflow"] == "Feature X"
     assert "Elsewhere" in other.run("status", session="mine").stdout
+
+
+@pytest.mark.parametrize("command", ["resume", "switch"])
+def test_taking_a_stale_workflow_up_touches_it(
+    command: str,
+    holdfast_project: Project,
+    compaction_cycle: Compactions,
+    holdfast_clock: MovableClock,
+) -> None:
+    """It said yes, and the next compaction left it out all the same."""
+    start(holdfast_project)
+    holdfast_clock.advance(days=8)
+    holdfast_project.run(command, "Feature X", session="mine")
+    assert "Feature X" in compaction_cycle(session="mine").guidance
+
+
+def test_simulate_leaves_sessions_and_log_alone(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It took the workflow for a session that does not exist."""
+    start(holdfast_project)
+    holdfast_project.run("simulate")
+    holdfast_project.run("simulate", "--subprocess", "--session", "other")
+    assert not list(holdfast_project.home.rglob("sessions/*"))
+    assert "No hook has run" in holdfast_project.run("log").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["start", "Y"], ["complete"], ["ignore"], ["remind", "x"], ["undo"], ["resume"]],
+)
+@pytest.mark.parametrize("way", ["environment", "project"])
+def test_switched_off_no_command_writes(
+    way: str, arguments: list[str], holdfast_project: Project
+) -> None:
+    """Every one that would change something says so instead."""
+    start(holdfast_project)
+    if way == "project":
+        holdfast_project.write(".claude/holdfast.toml", "enabled = false\n")
+    before = {
+        path: path.read_bytes() for path in holdfast_project.root.rglob("*") if path.is_file()
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", *arguments],
+        cwd=holdfast_project.root,
+        env=holdfast_project.environment()
+        | ({"HOLDFAST_DISABLE": "1"} if way == "environment" else {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "switched off" in done.stderr
+    after = {path: path.read_bytes() for path in holdfast_project.root.rglob("*") if path.is_file()}
+    assert after == before
+
+
+@pytest.mark.parametrize("end", ["complete", "ignore"])
+def test_a_command_does_not_revive_what_has_ended(end: str, holdfast_project: Project) -> None:
+    """`remind` on it wrote a new state file."""
+    holdfast_project.declare("W", phase="1/3 - A")
+    holdfast_project.run(end)
+    done = holdfast_project.run("remind", "x", "-w", "W", check=False)
+    assert done.returncode == 1
+    assert "holdfast resume" in done.stderr
+    assert holdfast_project.states() == []
+
+
+def test_complete_archives_once(holdfast_project: Project) -> None:
+    """Every state was there twice."""
+    start(holdfast_project)
+    holdfast_project.run("complete")
+    assert len(list((holdfast_project.root / ".claude/holdfast/archive").iterdir())) == 1
+
+
+def test_two_files_of_one_workflow_end_together(holdfast_project: Project) -> None:
+    """Other tools begin a new file each time; the newest counts, and all are archived."""
+    start(holdfast_project)
+    (path,) = holdfast_project.state_files()
+    older = path.with_name("state-feature-x-20200101_000000.json")
+    older.write_bytes(path.read_bytes().replace(b"Design", b"Older"))
+    os.utime(older, (1, 1))
+    assert "Design" in holdfast_project.run("show").stdout
+    assert "an older state" in holdfast_project.run("why").stdout
+    holdfast_project.run("complete")
+    assert holdfast_project.state_files() == []
+    assert len(list((holdfast_project.root / ".claude/holdfast/archive").iterdir())) == 2

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain
 from typing import Any, get_args
 
 import click
 
-from holdfast import ledger, restore
+from holdfast import restore
 from holdfast.cli.app import App, find, pass_app, say, workflow_option
 from holdfast.clock import iso
 from holdfast.errors import IllegalMove, NoSuchWorkflow
@@ -21,7 +20,6 @@ from holdfast.formats.canonical.state import State
 from holdfast.formats.canonical.unite import normal_reading
 from holdfast.formats.canonical.view import Known
 from holdfast.guidance import for_person
-from holdfast.store import COMMAND_WAIT
 from holdfast.sync import Synced
 
 
@@ -47,9 +45,7 @@ def _told(synced: Synced, known: Known, verb: str) -> None:
 
 
 def _change(app: App, name: str | None, verb: str, mutate: Callable[[State], State]) -> Known:
-    synced = app.look(wait=COMMAND_WAIT)
-    if synced.failure:
-        raise synced.failure
+    synced = app.change()
     workflow = app.canonical(synced, name)
     known = lifecycle.change(synced.place, workflow.key, mutate)
     _told(synced, known, verb)
@@ -91,7 +87,7 @@ def start(
     if not name.strip():
         raise click.BadParameter("a workflow needs a name")
     _meaningful((*reminders, *reading))
-    synced = app.look(stay=False)
+    synced = app.change(save=False, stay=False)
     names = [each.strip() for each in (*phases.split(","), *named) if each.strip()]
     beginning = Beginning(name.strip(), kind, names, reading, reminders, _pairs(context), apart)
     _told(synced, lifecycle.start(synced.place, beginning), "started")
@@ -102,7 +98,9 @@ def phase() -> None:
     """Move the workflow to another phase."""
 
 
-_STATUS = click.option("-s", "--status", type=click.Choice(get_args(Status)))
+_STATUS = click.option(
+    "-s", "--status", type=click.Choice(get_args(Status)), help="The status of the phase."
+)
 _TOTAL = click.option("--total", type=click.IntRange(1), help="How many phases there are now.")
 
 
@@ -222,7 +220,7 @@ def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str 
 @pass_app
 def complete(app: App, name: str | None) -> None:
     """End the workflow: its file is archived and deleted, and it stays ended."""
-    synced = app.look()
+    synced = app.change(save=False)
     workflow = app.canonical(synced, name)
     tombstone = lifecycle.complete(synced.place, workflow.key)
     say(f"Workflow completed: {workflow.name}. Its last state is in {tombstone.archive}")
@@ -235,7 +233,7 @@ def complete(app: App, name: str | None) -> None:
 @pass_app
 def ignore(app: App, name: str | None) -> None:
     """Leave a workflow alone: neither save nor restore it until `holdfast resume`."""
-    synced = app.look()
+    synced = app.change(save=False)
     workflow = app.meant(synced, name)
     lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=True)
     say(f"Workflow ignored: {workflow.name}. Take it up again: holdfast resume {workflow.name!r}")
@@ -251,13 +249,12 @@ def switch(app: App, name: str) -> None:
             "no session is known here, so there is nothing to switch",
             hint="Claude Code sets CLAUDE_CODE_SESSION_ID in its shell; run this from there.",
         )
-    synced = app.look(wait=COMMAND_WAIT)
+    synced = app.change()
     workflow = find(synced.workflows, name)
     if workflow.standing not in {"active", "stale"}:
-        raise IllegalMove(
-            f"{workflow.name!r} is {workflow.standing}: {workflow.remark}",
-            hint=f"holdfast resume {workflow.name!r} takes it up again.",
-        )
+        raise IllegalMove(f"{workflow.name!r} is {workflow.standing}: {workflow.remark}")
+    if workflow.standing == "stale":
+        lifecycle.touch(synced.place, workflow.key)
     synced.take(workflow)
     say(for_person(workflow.briefing, "of this session"))
 
@@ -270,15 +267,17 @@ def resume(app: App, name: str | None) -> None:
 
     Also brings back one that was ignored or has ended.
     """
-    synced = app.look(wait=COMMAND_WAIT)
+    synced = app.change()
     if name:
         workflow = _live(synced, name)
-        ended = None if workflow else _ended(synced, name)
+        ended = None if workflow else lifecycle.ended(synced.place, name)
         if ended:
             lifecycle.revive(synced.place, ended)
         elif workflow and workflow.standing == "ignored":
             lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=False)
-    synced = app.look(wait=COMMAND_WAIT)
+        elif workflow and workflow.standing == "stale":
+            lifecycle.touch(synced.place, workflow.key)
+    synced = app.change()
     workflow = app.meant(synced, name)
     synced.take(workflow)
     say(restore.text(synced, workflow, synced.choice(), "now"))
@@ -286,26 +285,11 @@ def resume(app: App, name: str | None) -> None:
 
 def _live(synced: Synced, name: str) -> Workflow | None:
     """The workflow called *name*, if it is one that is still kept or declared."""
-    live = [
-        each for each in synced.workflows if each.briefing.state_path or each.standing == "active"
-    ]
+    live = [each for each in synced.workflows if each.kept or each.standing == "active"]
     try:
         return find(live, name)
     except NoSuchWorkflow:
         return None
-
-
-def _ended(synced: Synced, name: str | None) -> str | None:
-    """The key of the tombstone that *name* means, the latest one first."""
-    if name is None:
-        return _last_ended(synced)
-    entries = ledger.load(synced.place.store).finished
-    latest_first = sorted(entries, key=lambda key: entries[key].at, reverse=True)
-    wanted = name.casefold()
-    names = {key: entries[key].name.casefold() for key in latest_first}
-    whole = (key for key in latest_first if names[key] == wanted)
-    begun = (key for key in latest_first if names[key].startswith(wanted))
-    return next(chain(whole, begun), None)
 
 
 @click.command()
@@ -313,23 +297,15 @@ def _ended(synced: Synced, name: str | None) -> str | None:
 @pass_app
 def undo(app: App, name: str | None) -> None:
     """Go back to the state before the last change, or take back the last `complete`."""
-    synced = app.look(wait=COMMAND_WAIT)
-    ended = None if name and _live(synced, name) else _ended(synced, name)
+    synced = app.change()
+    last_change = max((iso(each.changed_at) for each in synced.workflows if each.kept), default="")
+    live = _live(synced, name) if name else None
+    ended = None if live else lifecycle.ended(synced.place, name, since=last_change)
     if ended:
         _told(synced, lifecycle.revive(synced.place, ended), "brought back")
         return
     workflow = app.canonical(synced, name)
     _told(synced, lifecycle.undo(synced.place, workflow.key), "set back")
-
-
-def _last_ended(synced: Synced) -> str | None:
-    """The tombstone of the last `complete`, if nothing has been changed since."""
-    entries = ledger.load(synced.place.store).finished
-    latest = max(entries, key=lambda key: entries[key].at, default=None)
-    kept = [each for each in synced.workflows if each.briefing.state_path]
-    if latest and all(iso(each.changed_at) < entries[latest].at for each in kept):
-        return latest
-    return None
 
 
 COMMANDS = (

@@ -15,6 +15,7 @@ from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
 from holdfast.plaintext import clean, escaped
 from holdfast.project import Surroundings
+from holdfast.store import COMMAND_WAIT
 from holdfast.sync import Synced
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -42,13 +43,28 @@ class App:
         self.surroundings = surroundings
         self.clock = clock
 
-    def look(self, wait: float | None = None, *, stay: bool = True) -> Synced:
-        """The project as it is now; only with *wait* is anything saved.
+    def look(self, *, stay: bool = True) -> Synced:
+        """The project as it is now, without writing anything.
 
         With *stay* false it is the one around the current directory, wherever the session was.
         """
-        if self.surroundings.disabled and wait is not None:
+        return self._run(None, stay=stay)
+
+    def change(self, *, save: bool = True, stay: bool = True) -> Synced:
+        """The same for a command that will write. With *save*, what is due is saved first."""
+        if self.surroundings.disabled:
             raise IllegalMove("Holdfast is switched off", hint="HOLDFAST_DISABLE is set.")
+        synced = self._run(COMMAND_WAIT if save else None, stay=stay)
+        if not synced.place.settings.enabled:
+            raise IllegalMove(
+                f"Holdfast is switched off in {synced.root}",
+                hint="enabled = false stands in .claude/holdfast.toml or in your own holdfast.toml.",
+            )
+        if synced.failure:
+            raise synced.failure
+        return synced
+
+    def _run(self, wait: float | None, *, stay: bool) -> Synced:
         here = self.surroundings
         return sync.run(here.cwd, here.session, here, self.clock, wait=wait, stay=stay)
 

@@ -11,14 +11,19 @@ from pathlib import Path
 
 import click
 
+from holdfast import sessions
 from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.simulate import Cycle, InProcess, InSubprocess, Session, cycle
 
 
 @click.command()
-@click.option("-n", "--cycles", type=click.IntRange(1, 1000), default=1, show_default=True)
-@click.option("--session", default="simulated", show_default=True, help="The session's id.")
-@click.option("--trigger", type=click.Choice(["manual", "auto"]), default="manual")
+@click.option(
+    "-n", "--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."
+)
+@click.option("--session", help="Play as this session; otherwise as one that is new.")
+@click.option(
+    "--trigger", type=click.Choice(["manual", "auto"]), default="manual", help="What sets it off."
+)
 @click.option("--no-pre-compact", is_flag=True, help="As if PreCompact had not run.")
 @click.option("--subprocess", "in_subprocess", is_flag=True, help="A new process for each hook.")
 @json_option
@@ -26,7 +31,7 @@ from holdfast.simulate import Cycle, InProcess, InSubprocess, Session, cycle
 def simulate(
     app: App,
     cycles: int,
-    session: str,
+    session: str | None,
     trigger: str,
     no_pre_compact: bool,
     in_subprocess: bool,
@@ -34,14 +39,24 @@ def simulate(
 ) -> None:
     """Play compactions here through the real hooks, and show what they answer.
 
-    The hooks save, as they do in a real compaction.
+    The hooks save, as they do in a real compaction. The log and the record of sessions stay as
+    they are.
     """
     here = app.surroundings
-    door = InSubprocess(os.environ, here.cwd) if in_subprocess else InProcess(here, app.clock)
-    played = [
-        cycle(door, Session(session, here.cwd), trigger=trigger, pre_compact=not no_pre_compact)
-        for _ in range(cycles)
-    ]
+    claim = sessions.recall(here.state_dir, session)
+    with tempfile.TemporaryDirectory(prefix="holdfast-simulate-") as folder:
+        state_dir = os.path.join(folder, "holdfast")
+        if claim:
+            sessions.remember(state_dir, claim, app.clock.now())
+        door = (
+            InSubprocess({**os.environ, "XDG_STATE_HOME": folder}, here.cwd)
+            if in_subprocess
+            else InProcess(here._replace(state_dir=state_dir), app.clock)
+        )
+        who = Session(session or "simulated", here.cwd)
+        played = [
+            cycle(door, who, trigger=trigger, pre_compact=not no_pre_compact) for _ in range(cycles)
+        ]
     if as_json:
         dump([{"note": c.note, "guidance": c.guidance, "message": c.message} for c in played])
         return
@@ -57,7 +72,7 @@ def _tell(played: Cycle) -> None:
         ("SessionStart(compact) tells the model", played.guidance),
         ("SessionStart(compact) tells the person", played.message),
     ):
-        say(click.style(f"--- {title} ---", bold=True))
+        click.secho(f"--- {title} ---", bold=True)
         say(text or "(nothing)")
     for outcome in played.outcomes:
         if outcome.stderr:
@@ -110,7 +125,7 @@ def _play(folder: Path) -> None:
     }
 
     def step(title: str) -> None:
-        say(click.style(f"\n== {title}", bold=True))
+        click.secho(f"\n== {title}", bold=True)
 
     def agent(*arguments: str) -> None:
         say(f"$ holdfast {' '.join(arguments)}")

@@ -195,13 +195,19 @@ def _run_line(record: dict[str, object]) -> str:
     type=click.Choice(["compact", "resume", "fork"]),
     default="compact",
     show_default=True,
+    help="What the session begins with.",
 )
+@json_option
 @pass_app
-def preview(app: App, name: str | None, source: str) -> None:
+def preview(app: App, name: str | None, source: str, as_json: bool) -> None:
     """The guidance that a compaction would give now."""
     synced = app.look()
     workflow = app.meant(synced, name)
-    say(restore.text(synced, workflow, synced.choice(), source))
+    guidance = restore.text(synced, workflow, synced.choice(), source)
+    if as_json:
+        dump({"workflow": workflow.name, "source": source, "guidance": guidance})
+    else:
+        say(guidance)
 
 
 @click.command()
@@ -233,7 +239,9 @@ def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
 
 @click.command()
 @json_option
-@click.option("-n", "--last", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "-n", "--last", type=click.IntRange(1), default=20, show_default=True, help="How many runs."
+)
 @pass_app
 def log(app: App, as_json: bool, last: int) -> None:
     """The hook log of this project, readably."""

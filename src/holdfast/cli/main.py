@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -60,9 +59,5 @@ def run() -> int:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             click.echo("holdfast: an argument is not UTF-8 text", err=True)
             return 2
-    try:
-        cli.main(prog_name="holdfast")
-    except BrokenPipeError:
-        # The reader went away, as with `holdfast log | head`. Nothing is left to tell it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    cli.main(prog_name="holdfast")
     return 0

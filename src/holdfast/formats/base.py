@@ -24,6 +24,7 @@ class Place:
     now: datetime
     branch: str | None  # that the session works on
     checkout: str | None  # the branch of the root's own checkout
+    problems: tuple[str, ...] = ()  # with the settings
 
     @property
     def root(self) -> Path:
@@ -49,6 +50,11 @@ class Workflow:
     @property
     def name(self) -> str:
         return self.briefing.name
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is a state file, and not only a declaration."""
+        return self.briefing.state_path is not None
 
 
 @dataclass

@@ -7,6 +7,7 @@ Event names are strings and not an enum, because newer clients add names.
 from __future__ import annotations
 
 import json
+import os
 from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import BadHookInput
@@ -21,11 +22,11 @@ class Envelope(NamedTuple):
     session: str | None
     cwd: str | None
     agent_id: str | None  # set when the payload comes from a subagent
+    source: str | None  # what set it off: the trigger of a compaction, the source of a session
 
 
 class PreCompact(NamedTuple):
     envelope: Envelope
-    trigger: str | None
 
 
 class SessionStart(NamedTuple):
@@ -57,14 +58,29 @@ def parse(raw: bytes) -> Event:
 
     def text(key: str) -> str | None:
         value = payload.get(key)
-        return value if isinstance(value, str) and value else None
+        return value if isinstance(value, str) and value and "\0" not in value else None
 
     name = text("hook_event_name")
     if name is None:
         raise BadHookInput("the hook input names no hook_event_name")
-    envelope = Envelope(name, text("session_id"), text("cwd"), text("agent_id"))
+    cwd = text("cwd")
+    envelope = Envelope(
+        name,
+        text("session_id"),
+        cwd if cwd and _is_path(cwd) else None,
+        text("agent_id"),
+        text("source") or text("trigger"),
+    )
     if name == "PreCompact":
-        return PreCompact(envelope, text("trigger"))
+        return PreCompact(envelope)
     if name == "SessionStart":
         return SessionStart(envelope, text("source") or "startup")
     return Other(envelope)
+
+
+def _is_path(text: str) -> bool:
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:  # a lone surrogate that no file name can hold
+        return False
+    return True

@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple, TypeAlias
 
-from holdfast.plaintext import one_line, shorten
+from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten
 
-NOTE_LIMIT = 800
-CONTEXT_LIMIT = 9_500  # the client replaces what is over 10,000 by a preview
 MESSAGE_LIMIT = 1_000
 
 
@@ -44,10 +42,11 @@ class SummariserNote(NamedTuple):
 class NotSaved(NamedTuple):
     """PreCompact: the save failed. The compaction goes on and the person sees the line."""
 
-    line: str
+    cause: str
 
     def outcome(self) -> Outcome:
-        return Outcome(stderr=one_line(self.line, MESSAGE_LIMIT), code=1)
+        line = f"Holdfast could not save the workflow: {self.cause}"
+        return Outcome(stderr=one_line(line, MESSAGE_LIMIT), code=1)
 
 
 class Restored(NamedTuple):
@@ -71,3 +70,12 @@ class Restored(NamedTuple):
 
 
 Reply: TypeAlias = Nothing | SummariserNote | NotSaved | Restored
+
+
+def failed(event: str, cause: str) -> Reply:
+    """What is left to say to *event* when its handler failed."""
+    if event == "PreCompact":
+        return NotSaved(cause)
+    if event == "SessionStart":
+        return Restored(message=f"Holdfast could not restore the workflow: {cause}")
+    return Nothing()

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
-from holdfast import clock, ledger
 from holdfast.errors import HoldfastError
 from holdfast.formats.base import Place, Report, Survey
-from holdfast.formats.canonical import endings, files, inspection
+from holdfast.formats.canonical import files, inspection, saving
 from holdfast.formats.canonical import view as views
-from holdfast.formats.canonical.files import Held
 from holdfast.formats.canonical.sources.look import look_at_markdown
-from holdfast.formats.canonical.state import State, read
-from holdfast.formats.canonical.view import Known, View
+from holdfast.formats.canonical.view import View
 
 
 class Canonical:
@@ -23,145 +18,29 @@ class Canonical:
     name = "canonical"
 
     def present(self, place: Place) -> bool:
+        if files.paths(place.root):
+            return True
         looked = look_at_markdown(place.root, place.settings.plans)
-        return any(each.declaration for each in looked) or bool(files.paths(place.root))
+        return any(each.declaration for each in looked)
 
     def sync(self, place: Place, wait: float | None) -> Survey:
         view = views.look(place)
         survey = Survey()
-        if wait is not None and _due(view):
+        if wait is not None and saving.due(view):
             try:
                 with place.store.lock(wait):
                     view = views.look(place)  # what was read outside the lock may be old
-                    survey.saved, survey.failure = _save(view)
+                    survey.saved, survey.failure = saving.save(view)
             except HoldfastError as error:
                 survey.failure = error
         survey.workflows = [views.workflow_of(each, place) for each in view.known]
         survey.looked = _looked(view)
-        survey.notes = _notes(view)
+        survey.notes = saving.notes(view)
         return survey
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What a strict reader of the document would object to."""
         return inspection.inspect(path, raw)
-
-
-def _due(view: View) -> bool:
-    return bool(
-        any(each.differs for each in view.known)
-        or any(each.broken for each in view.unusable)
-        or view.deleted
-        or any(_uncopied(view, each) for each in view.known)
-    )
-
-
-def _uncopied(view: View, known: Known) -> bool:
-    held = known.held
-    return held is not None and not view.place.store.copied_since(held.path, held.mtime)
-
-
-def _save(view: View) -> tuple[list[str], HoldfastError | None]:
-    """Save all that is due. One workflow that cannot be written does not keep the others from it."""
-    store, stamp = view.place.store, stamp_of(view.place)
-    saved: list[str] = []
-    failure = None
-    for unusable in view.unusable:
-        if unusable.broken:
-            failure = _tried(partial(store.set_aside, unusable.path, stamp, move=True)) or failure
-    for known in view.known:
-        if known.differs:
-            error = _tried(partial(write, view.place, known, known.state))
-            failure = error or failure
-            saved += [] if error else [known.state.workflow]
-        elif known.held and _uncopied(view, known):
-            failure = _tried(partial(_copy, view.place, known.held)) or failure
-    _note(view)
-    return saved, failure
-
-
-def _tried(step: Callable[[], object]) -> HoldfastError | None:
-    try:
-        step()
-    except HoldfastError as error:
-        return error
-    return None
-
-
-def _copy(place: Place, held: Held) -> None:
-    place.store.keep(held.path, held.raw, _previous(place, held, held.raw))
-
-
-def _note(view: View) -> None:
-    """Keep in the ledger what ended, what came back, and what somebody has to be told."""
-    notes = _notes(view)
-    if not (view.deleted or view.revived or notes):
-        return
-    store, place = view.place.store, view.place
-    view.ledger.untold += notes
-    for key in view.revived:
-        view.ledger.finished.pop(key, None)
-    for each in view.deleted:
-        known, name = each.known, f"{files.slug(each.state.workflow)}.json"
-        archive = store.relative(store.archive(name, stamp_of(place), each.state.encode()))
-        view.ledger.finished[known.key] = endings.tombstone(
-            each.state.workflow,
-            known.declarations,
-            at=clock.iso(place.now),
-            how="deleted",
-            archive=archive,
-        )
-        store.forget(store.root / each.path)
-    ledger.save(store, view.ledger)
-
-
-def stamp_of(place: Place) -> str:
-    return place.now.strftime("%Y%m%d_%H%M%S")
-
-
-def write(place: Place, known: Known, state: State) -> Path:
-    """Put *state* where *known* is kept; to be called inside the lock."""
-    store, held = place.store, known.held
-    if held is None:
-        path = files.path_for_new(store, state.workflow, known.key, place.now)
-    else:
-        path = held.path
-        if held.problems:
-            store.set_aside(path, stamp_of(place), move=held.broken)
-    encoded = state.encode()
-    previous = _previous(place, held, encoded) if held else None
-    store.write(path, encoded)
-    store.keep(path, encoded, previous)
-    if known.absorbed:
-        retire(place, known.absorbed)
-    return path
-
-
-def retire(place: Place, held: Held) -> str:
-    """Take a state file away, for good but for the archive; returns where that is."""
-    store = place.store
-    archive = store.archive(held.path.name, stamp_of(place), held.state.encode())
-    if held.problems and not held.broken:
-        store.set_aside(held.path, stamp_of(place), move=False)
-    store.remove(held.path)
-    store.forget(held.path)
-    return store.relative(archive)
-
-
-def _previous(place: Place, held: Held, encoded: bytes) -> bytes | None:
-    """What undo goes back to: the state before the content, and not just our notes, changed."""
-    copies = place.store.copies(held.path)
-    if _content(held.raw) != _content(encoded):
-        return held.raw
-    if copies and _content(copies.good.encode()) != _content(encoded):
-        return copies.good.encode()  # edited by hand since our last write
-    return copies.previous.encode() if copies and copies.previous is not None else None
-
-
-def _content(raw: bytes) -> object:
-    try:
-        return read(raw).model_dump(exclude={"holdfast"})
-    except ValueError:
-        return None
 
 
 def _looked(view: View) -> list[tuple[str, str]]:
@@ -176,27 +55,3 @@ def _looked(view: View) -> list[tuple[str, str]]:
         for each in view.superseded
     ]
     return found + [(store.relative(each.path), each.reason) for each in view.unusable]
-
-
-def _notes(view: View) -> list[str]:
-    store, notes = view.place.store, []
-    for known in view.known:
-        held = known.held
-        if held and held.broken:
-            when = clock.iso(clock.from_mtime(held.mtime))[:19]
-            notes.append(
-                f"{store.relative(held.path)} could not be read ({held.problems[0]}); "
-                f"the last good copy, of {when}Z, is used"
-            )
-        elif held and held.problems:
-            notes.append(
-                f"{store.relative(held.path)} has wrong fields ({', '.join(held.problems)}); "
-                "they were read as far as possible, and the file as it was is kept in "
-                f"{store.relative(store.private)}/quarantine"
-            )
-    notes += [
-        f"{store.relative(each.path)} could not be read: {each.reason}"
-        for each in view.unusable
-        if each.broken
-    ]
-    return notes + [f"{each.state.workflow}: {each.known.remark}" for each in view.deleted]

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from holdfast import clock, ledger
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.base import Place
-from holdfast.formats.canonical import endings, files, identity
-from holdfast.formats.canonical import format as canonical
+from holdfast.formats.canonical import endings, files, identity, saving
 from holdfast.formats.canonical import view as views
 from holdfast.formats.canonical.files import Held
 from holdfast.formats.canonical.merge import merge
@@ -65,7 +65,7 @@ def start(place: Place, beginning: Beginning) -> Known:
         for key in {begun.key, name, *(begun.group.keys if begun.group else ())}:
             view.ledger.finished.pop(key, None)
             view.ledger.ignored.pop(key, None)
-        ledger.save(place.store, view.ledger)
+        ledger.save(place.store, view.ledger, place.now)
         return _save(place, begun, state, phases=_numbered(beginning.phases))
 
 
@@ -128,7 +128,7 @@ def _numbered(names: Sequence[str]) -> list[KnownPhase]:
 def change(place: Place, key: str, mutate: Callable[[State], State]) -> Known:
     """Apply *mutate* to the workflow *key* as it is now, inside the lock."""
     with place.store.lock(COMMAND_WAIT):
-        known = _find(views.look(place), key)
+        known = _changeable(views.look(place), key)
         return _save(place, known, mutate(known.state))
 
 
@@ -136,6 +136,30 @@ def _find(view: View, key: str) -> Known:
     known = view.find(key)
     if known is None:
         raise NoSuchWorkflow("the workflow has gone meanwhile", hint="See holdfast list.")
+    return known
+
+
+def touch(place: Place, key: str) -> None:
+    """Somebody takes the workflow up: it is not stale any more."""
+
+    def mutate(state: State) -> State:
+        if state.holdfast is None:
+            return state
+        kept = state.holdfast.model_copy(update={"changed_at": clock.iso(place.now)})
+        return state.model_copy(update={"holdfast": kept})
+
+    change(place, key, mutate)
+
+
+def _changeable(view: View, key: str) -> Known:
+    """One that is being worked on, or whose file is at least still there."""
+    known = _find(view, key)
+    if known.standing == "ignored" or (known.standing == "finished" and known.held is None):
+        name = known.state.workflow
+        raise IllegalMove(
+            f"{name!r} is {known.standing}: {known.remark}",
+            hint=f"Take it up again: holdfast resume {name!r}",
+        )
     return known
 
 
@@ -147,7 +171,7 @@ def _save(place: Place, known: Known, state: State, phases: Sequence[KnownPhase]
         own = merged.holdfast.own.model_copy(update={"phases": True})
         kept = merged.holdfast.model_copy(update={"phases": list(phases), "own": own})
         merged = merged.model_copy(update={"holdfast": kept})
-    canonical.write(place, known, merged)
+    saving.write(place, known, merged)
     return _find(views.look(place), known.key)
 
 
@@ -225,9 +249,8 @@ def complete(place: Place, key: str) -> ledger.Tombstone:
         view = views.look(place)
         known = _find(view, key)
         state = known.state
-        last = known.held or Held(Path(f"{files.slug(state.workflow)}.json"), b"", 0.0, state)
-        name = last.path.name
-        archive = store.archive(name, canonical.stamp_of(place), state.encode())
+        name = known.held.path.name if known.held else f"{files.slug(state.workflow)}.json"
+        archive = store.archive(name, saving.stamp_of(place), state.encode())
         tombstone = endings.tombstone(
             state.workflow,
             known.declarations,
@@ -238,11 +261,14 @@ def complete(place: Place, key: str) -> ledger.Tombstone:
         view.ledger.finished[key] = tombstone
         for each in (key, *(known.group.keys if known.group else ())):
             view.ledger.ignored.pop(each, None)
-        ledger.save(store, view.ledger)
+        ledger.save(store, view.ledger, place.now)
         older = [each for each in view.superseded if _same(each.state, state)]
-        for held in [known.held, known.absorbed, *older]:
+        for held in [known.absorbed, *older]:
             if held:
-                canonical.retire(place, held)
+                saving.retire(place, held)
+        if known.held:
+            store.remove(known.held.path)
+            store.forget(known.held.path)
     return tombstone
 
 
@@ -258,7 +284,7 @@ def revive(place: Place, key: str) -> Known:
         tombstone = view.ledger.finished.pop(key)
         state = _archived(place, tombstone)
         known = view.find(key)
-        ledger.save(store, view.ledger)
+        ledger.save(store, view.ledger, place.now)
         return _save(place, Known(key, state, None, known.group if known else None), state)
 
 
@@ -276,7 +302,7 @@ def _archived(place: Place, tombstone: ledger.Tombstone) -> State:
 def undo(place: Place, key: str) -> Known:
     """Put back what the state said before its last change; once more undoes the undoing."""
     with place.store.lock(COMMAND_WAIT):
-        known = _find(views.look(place), key)
+        known = _changeable(views.look(place), key)
         copies = place.store.copies(known.held.path) if known.held else None
         if copies is None or copies.previous is None:
             raise IllegalMove(f"there is no earlier state of {known.state.workflow!r}")
@@ -297,4 +323,17 @@ def ignore(place: Place, key: str, name: str, *, ignored: bool) -> None:
             entries.ignored[key] = name
         else:
             entries.ignored.pop(key, None)
-        ledger.save(place.store, entries)
+        ledger.save(place.store, entries, place.now)
+
+
+def ended(place: Place, name: str | None, since: str = "") -> str | None:
+    """The key of the workflow that ended last: of those called *name*, or after *since*."""
+    entries = ledger.load(place.store).finished
+    latest_first = sorted(entries, key=lambda key: entries[key].at, reverse=True)
+    if name is None:
+        return next((key for key in latest_first if entries[key].at > since), None)
+    wanted = name.casefold()
+    names = {key: entries[key].name.casefold() for key in latest_first}
+    whole = (key for key in latest_first if names[key] == wanted)
+    begun = (key for key in latest_first if names[key].startswith(wanted))
+    return next(chain(whole, begun), None)

@@ -1,4 +1,4 @@
-"""The canonical state file: its model, reading it with tolerance, and writing it.
+"""The canonical state file: its model, reading it and writing it.
 
 The document's fields are checked; fields that it does not name are kept as they are. What is only
 Holdfast's own lies under the key "holdfast".
@@ -163,9 +163,10 @@ class State(BaseModel):
         return self.phase.status == "completed" and self.phase.current >= self.phase.total
 
     def encode(self) -> bytes:
-        data = self.model_dump(mode="json", exclude={"holdfast"})
+        # All of it came from JSON, so it is not converted: that would refuse lone surrogates in keys.
+        data = self.model_dump(exclude={"holdfast"})
         if self.holdfast is not None:  # last, after the fields that people read
-            data["holdfast"] = self.holdfast.model_dump(mode="json", exclude_none=True)
+            data["holdfast"] = self.holdfast.model_dump(exclude_none=True)
         text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
         return text.encode("utf-8", "backslashreplace")
 

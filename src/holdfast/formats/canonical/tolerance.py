@@ -112,10 +112,6 @@ def _replace(meant: dict[str, Any], field: str, good: State | None, created_at: 
         meant[key] = source[key]
     elif part in source[key]:
         meant[key] = {**meant[key], part: source[key][part]}
-    if key == "phase":
-        phase = meant["phase"]
-        phase["total"] = max(phase["total"], phase["current"]) if _whole(phase) else phase["total"]
-
-
-def _whole(phase: dict[str, Any]) -> bool:
-    return all(isinstance(phase.get(key), int) for key in ("current", "total"))
+    phase = meant["phase"] if key == "phase" else {}
+    if all(isinstance(phase.get(name), int) for name in ("current", "total")):
+        phase["total"] = max(phase["total"], phase["current"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
@@ -49,14 +48,7 @@ def test_reading_costs_no_yaml_until_there_is_front_matter() -> None:
 
 
 def phase(text: str) -> PhaseMark | None:
-    return declared(f"Workflow: X\n{text}").phase
-
-
-def cpu(work: Callable[[], object]) -> float:
-    """Seconds of processor time, which a busy machine does not stretch as it does the clock's."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+    return declared(f"# Workflow State\nWorkflow: X\n{text}").phase
 
 
 def test_the_documents_own_example() -> None:
@@ -193,7 +185,7 @@ def test_spellings_of_a_field(line: str) -> None:
         ("Phase: 2nd pass", PhaseMark(None, None, "2nd pass")),
         ("| **Phase** | 4/10 - X |", PhaseMark(4, 10, "X")),
         ("Phase: 4/10 - X 🔄 In Progress", PhaseMark(4, 10, "X")),
-        ("## Current Phase\n\n4/10 - X", PhaseMark(4, 10, "X")),
+        ("### Current Phase\n\n4/10 - X", PhaseMark(4, 10, "X")),
         ("Phase: 1/2\nPhase: 2/2", PhaseMark(1, 2)),
         ("Phase:\nPhase: 2/2", PhaseMark(2, 2)),
     ],
@@ -206,7 +198,7 @@ def test_spellings_of_a_phase(line: str, mark: PhaseMark) -> None:
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        ("0/10", None), ("12/10", None), ("12/10 - X", "X"), ("four/ten", None), ("four/ten - X", "X"), ("4/99999", None),
+        ("0/10", None), ("12/10", None), ("12/10 - X", "X"), ("eleven/twelve", None), ("eleven/twelve - X", "X"), ("4/99999", None),
         ("?/10", None), ("99999", None), ("9" * 5000 + "/" + "9" * 5000, None),
     ],
 )  # fmt: skip
@@ -275,7 +267,7 @@ def test_the_marker(text: str, name: str) -> None:
         ("Workflow: X\nPhase: 1/2\nStatus: Not started", "its status is 'Not started' (line 3)"),
         ("Workflow: X\nPhase: 2/2\nStatus: ✅ Complete", "its status is '✅ Complete' (line 3)"),
         ("Workflow: X\nPhase: 1/2\nStatus: cancelled", "its status is 'cancelled' (line 3)"),
-        ("Workflow: X\nPhase: Test ✅", "its status is 'Test ✅' (line 2)"),
+        ("# Workflow State\nWorkflow: X\nPhase: Test ✅", "its status is 'Test ✅' (line 3)"),
         ("---\nworkflow: X\nstatus: done\n---\n", "its status is 'done' (front matter)"),
         ("---\nworkflow: [1\n---\n", "front matter is not valid YAML"),
         ("---\nworkflow:\n---\n", "no Workflow: field"),
@@ -546,7 +538,7 @@ def test_text_is_kept_and_bounded() -> None:
 
 PIECES = st.sampled_from(
     ["---\n", "workflow: X\n", "Workflow: X\n", "Phase: ", "4/10 - Y\n", "# ", "WORKFLOW STATE", "\n", "- ", "  ", "@docs/a.md", "Context:\n",
-     "a: b\n", "**", "`", "|", "<!--", "-->", "```\n", "> ", "Required Reading\n", "Status: ", "✅", "done", "(", ")", ": ", "\x00", "@\"", "\\ "]
+     "a: b\n", "**", "`", "|", "<!--", "-->", "```\n", "> ", "Required Reading\n", "Status: ", "✅", "done", "~~", "→", " | ", "|---|\n", "none", "<n>", "Old workflow state", "2b of ", "(", ")", ": ", "\x00", "@\"", "\\ "]
 )  # fmt: skip
 
 
@@ -582,9 +574,16 @@ def test_no_bytes_make_it_raise(data: bytes) -> None:
         "🔄",
         "workflow state - ",
         "- `",
+        "~~a ",
+        "a: b | Status: x\n",
+        "# Old workflow state\n",
+        "# Workflow State: Foo - done\n",
+        "In Progress → ",
     ],
 )
-def test_five_megabytes_take_no_time(content: str) -> None:
+def test_five_megabytes_take_no_time(
+    content: str, cpu: Callable[[Callable[[], object]], float]
+) -> None:
     """No expression is slow, whatever it meets; fifty times the usual may cost 200 times as much."""
     data = f"Workflow: X\n\n{content * (5_000_000 // len(content))}".encode()
     usual = (DOCUMENT * (100_000 // len(DOCUMENT))).encode()

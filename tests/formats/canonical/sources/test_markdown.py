@@ -1,9 +1,8 @@
-"""What a reader sees of a markdown file, in any encoding, against a full parser and in linear time."""
+"""What a reader sees of a markdown file, against a full parser and in linear time."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
 import pytest
@@ -12,8 +11,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from holdfast.formats.canonical.sources.decoding import decode
-from holdfast.formats.canonical.sources.front_matter import front_matter
 from holdfast.formats.canonical.sources.markdown import Line, scan
 
 FIVE_MB = 5_000_000
@@ -27,124 +24,8 @@ PROSE = """# A plan
 """
 
 
-def cpu(work: Callable[[], object]) -> float:
-    """Seconds of processor time, which a busy machine does not stretch as it does the clock's."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
 def visible(body: str) -> list[str]:
     return [line.text for line in scan(body)]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        "Wörkflow: ✓\nPhase".encode(),
-        "Wörkflow: ✓\r\nPhase".encode("utf-8-sig"),
-        "Wörkflow: ✓\rPhase".encode("utf-16"),
-        b"\xfe\xff" + "Wörkflow: ✓\nPhase".encode("utf-16-be"),
-        "Wörkflow: ✓\nPhase".encode("utf-16-le"),
-        "Wörkflow: ✓\r\nPhase".encode("utf-16-be"),
-        "Wörkflow: ✓\nPhase".encode() + "🔄".encode()[:3],
-    ],
-    ids=["utf-8", "bom crlf", "utf-16 cr", "utf-16-be bom", "bare le", "bare be", "cut"],
-)
-def test_every_usual_encoding_reads_the_same(data: bytes) -> None:
-    """An editor's choice of encoding and line ends changes nothing."""
-    assert decode(data) == "Wörkflow: ✓\nPhase"
-
-
-def test_what_is_not_unicode_is_read_as_western() -> None:
-    """Bytes that are no UTF-8 are cp1252, and Latin-1 where cp1252 has holes."""
-    assert decode(b"caf\xe9 \x96 x") == "café – x"
-    assert decode(b"caf\xe9 \x81") == "café \x81"
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        ("Status: 🔄 …".encode() + b" \xe9\nPhase", "Status: 🔄 … \ufffd\nPhase"),
-        (b"\xff" + "🔄🔄\r\nPhase".encode(), "\ufffd🔄🔄\nPhase"),
-        ("🔄✓".encode() + b"\xe9, " + "🔄".encode()[:3], "🔄✓\ufffd, "),
-        ("\ufeffé – ".encode() + b"\x96", "é – \ufffd"),
-        # What an earlier reader could not decode stands in the file as U+FFFD, properly encoded.
-        ("\ufffd\ufffd\ufffd".encode() + b" \xe9 \xe8 x", "\ufffd\ufffd\ufffd \ufffd \ufffd x"),
-        ("é".encode() + b" \xe9 x", "Ã© é x"),
-        (b"na\xefve caf\xe9", "naïve café"),
-    ],
-)
-def test_a_few_bad_bytes_cost_no_more_than_themselves(data: bytes, text: str) -> None:
-    """It is UTF-8 as long as more of what is not ASCII is good than bad."""
-    assert decode(data) == text
-
-
-def test_front_matter_keeps_the_line_numbers_of_the_body() -> None:
-    """The body has a blank line for each line of front matter."""
-    fields, body, problem = front_matter("---\nworkflow: X\n1: 2025-12-09\n---\n# Title\n")
-    assert (fields, problem) == ({"workflow": "X", "1": "2025-12-09"}, None)
-    assert scan(body) == [Line(5, "Title", level=1)]
-
-
-@pytest.mark.parametrize(
-    ("block", "fields"),
-    [
-        ("required_reading:\n  - @docs/a.md", {"required_reading": ["@docs/a.md"]}),
-        ("plan: @it's.md", {"plan": "@it's.md"}),
-        ("workflow: Build: Auth\nphase: 2", {"workflow": "Build: Auth", "phase": 2}),
-        ("a: 2025-12-09T14:30:52Z", {"a": "2025-12-09T14:30:52+00:00"}),
-        (
-            "a: .nan\nb: 1.5\nc: 99999999999999999999",
-            {"a": "nan", "b": 1.5, "c": "99999999999999999999"},
-        ),
-        ("", {}),
-        ("# only a comment", {}),
-    ],
-)
-def test_front_matter_values(block: str, fields: dict[str, object]) -> None:
-    """Values are what JSON can hold, and slips that people make in YAML are forgiven."""
-    assert front_matter(f"---\n{block}\n---\n")[::2] == (fields, None)
-
-
-@pytest.mark.parametrize(
-    ("block", "problem"),
-    [
-        ("- a\n- b", "not a mapping"),
-        ("a: [1", "not valid YAML"),
-        ("a: &x [1]\nb: [*x, *x]", "aliases"),
-        ("a: !!python/object:os.system x", "tags"),
-        ("a: " + "[" * 30_000, "nested"),
-        ("a: 2025-13-45", "not valid YAML"),
-        ("? [1, 2]\n: x", "not valid YAML"),
-        ("a: \x00", "not valid YAML"),
-        ("a: 1:" + "59:" * 600 + "1.5", "not valid YAML"),
-    ],
-)
-def test_front_matter_problems_are_told(block: str, problem: str) -> None:
-    """Unusable front matter gives no fields, one line about it, and the body."""
-    fields, body, told = front_matter(f"---\n{block}\n---\nText")
-    assert fields == {}
-    assert visible(body) == ["Text"]
-    assert told
-    assert problem in told
-    assert "\n" not in told
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "----\na: 1\n----\n",
-        "---\na: 1\n",
-        "text\n---\na: 1\n---\n",
-        "---\na: " + "x" * 70_000 + "\n---\n",
-        "---",
-        "",
-    ],
-)
-def test_what_is_not_front_matter(text: str) -> None:
-    """Without an opening and a closing line near the top, all is body."""
-    assert front_matter(text) == ({}, text, None)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +127,9 @@ def test_an_unclosed_fence_or_comment_runs_to_the_end() -> None:
         "\\", "|", "| a ", "- [ ] Phase 1: a\n", "a\n<!-- ", "<pre>", "\x00", "\ud800",
     ],
 )  # fmt: skip
-def test_five_megabytes_of_anything_take_no_time(content: str) -> None:
+def test_five_megabytes_of_anything_take_no_time(
+    content: str, cpu: Callable[[Callable[[], object]], float]
+) -> None:
     """The scan is linear, whatever it meets; fifty times some prose may cost 100 times as much."""
     body = content * (FIVE_MB // len(content))
     prose = PROSE * (FIVE_MB // 50 // len(PROSE))

@@ -20,10 +20,13 @@ def _text(data: bytes) -> str:
         if head[nul::2].count(0) > len(head) // 4 and not head[other::2].count(0):
             return data.decode(encoding, "replace")
     # A decoder that waits for more forgives a cut within the last character, at a size limit.
-    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(data)
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    text = decoder.decode(data)
     # A U+FFFD that stands in the file was written by an earlier reader, and is no bad byte.
     bad = text.count(_REPLACED) - data.count(_REPLACED.encode())
     good = len(text) - len(text.encode("ascii", "ignore")) - bad
+    # One byte that waits at the end is a bad one where nothing else shows that this is UTF-8.
+    bad += not good and len(decoder.getstate()[0]) == 1
     if not bad or good > bad:
         return text
     try:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from holdfast.formats.canonical.declaration import Json
 from holdfast.formats.canonical.sources.decoding import decode
-from holdfast.formats.canonical.sources.fields import by_key
+from holdfast.formats.canonical.sources.fields import by_key, divided
 from holdfast.formats.canonical.sources.front_matter import front_matter
 from holdfast.formats.canonical.sources.markdown import Line, scan
+from holdfast.formats.canonical.sources.tables import with_headers
 
 
 class Document(NamedTuple):
@@ -25,4 +26,5 @@ def open_document(data: bytes) -> Document | None:
     if not text.strip():
         return None
     front, body, problem = front_matter(text)
-    return Document(by_key(front), scan(body), problem)
+    lines = [part for line in with_headers(scan(body)) for part in divided(line)]
+    return Document(by_key(front), lines, problem)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from holdfast.formats.canonical.declaration import Json
 from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.phase_marks import counted_phase
-from holdfast.formats.canonical.sources.values import DECORATION, MARKS, bare, labelled, tidy
+from holdfast.formats.canonical.sources.values import (
+    DECORATION,
+    bare,
+    labelled,
+    plain_label,
+    tidy,
+)
 
 _KEYS = {
     label: key
@@ -32,11 +39,29 @@ _FIELD = re.compile(
 _TITLE = re.compile(
     rf"{DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)\s*(?:\([^()]*\))?[*_`~:：\s]*", re.IGNORECASE
 )
+_BAR = " | "
+_MOST_FIELDS = 20  # on one line
+
+
+def divided(line: Line) -> list[Line]:
+    """A line with several fields and bars between them, as several lines; else the line."""
+    if _BAR not in line.text or line.text.startswith("|") or line.checked is not None:
+        return [line]
+    first, *others = line.text.split(_BAR, _MOST_FIELDS)
+    fields = [_FIELD.match(part) for part in others]
+    if not all(fields) or not (line.level or _FIELD.match(first)):
+        return [line]
+    if not any(field and _key(field["label"]) for field in fields):
+        return [line]
+    rest = [replace(line, text=part.strip(), level=0) for part in others]
+    return [replace(line, text=first.strip()), *rest]
 
 
 def field_of(line: Line) -> tuple[str, str] | None:
     """The key of the field on this line, and its value, which is empty where a section begins."""
     text = line.text
+    if line.head:
+        return None
     if text.startswith("|"):
         cells = [bare(cell) for cell in text.strip("| ").split("|", 3)]
         key = _key(cells[0]) if len(cells) == 2 else None
@@ -59,11 +84,6 @@ def by_key(front: dict[str, Json]) -> dict[str, Json]:
     for label, value in front.items():
         keyed.setdefault(_key(label) or plain_label(label), value)
     return keyed
-
-
-def plain_label(label: str) -> str:
-    """A label without its case, its marks and its kind of space."""
-    return " ".join(re.split(r"[\s_-]+", label.strip(f"{MARKS}: ").casefold()))
 
 
 def _key(label: str) -> str | None:

@@ -7,14 +7,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from holdfast.formats.canonical.sources.comments import outside_comments, without_comments
+from holdfast.formats.canonical.sources.block_marks import (
+    end_of_spaces,
+    rule,
+    underline,
+    without_closing,
+)
+from holdfast.formats.canonical.sources.comments import (
+    has_unsaid,
+    outside_comments,
+    without_unsaid,
+)
 
 _MOST_LINES = 100_000  # 5 MB of text have fewer; 5 MB of line ends have too many to look at
 _MOST_CONTAINERS = 20  # as deep as markdown-it goes
 _QUOTE = -1
 
 _PREFIX = re.compile(r"[ \t>*+.)0-9-]*")
-_SPACES = re.compile(" *")
 _ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
 _FENCE = re.compile(r"`{3,}+(?=[^`]*+$)|~{3,}+")
 _RAW = re.compile(r"<(?:pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
@@ -33,6 +42,7 @@ class Line:
     item: bool = False
     checked: bool | None = None
     indent: int = 0
+    head: bool = False  # of a table
 
 
 def scan(body: str) -> list[Line]:
@@ -76,7 +86,7 @@ class _Scanner:
         """How many of the open containers this line goes on with, and where its content begins."""
         line, column = self.line, 0
         for matched, width in enumerate(self.containers):
-            at = _end_of_spaces(line, column)
+            at = end_of_spaces(line, column)
             if width == _QUOTE:
                 if at - column > 3 or not line.startswith(">", at):
                     return matched, column
@@ -96,7 +106,7 @@ class _Scanner:
         elif self.raw:
             self.raw = _RAW_END.search(self.line, column) is None
         else:
-            at = _end_of_spaces(self.line, column)
+            at = end_of_spaces(self.line, column)
             run = len(self.line) - at
             if at - column < 4 and run >= len(self.fence) and self.line[at:] == self.fence[0] * run:
                 self.fence = ""
@@ -104,10 +114,10 @@ class _Scanner:
     def _open_blocks(self, matched: int, column: int) -> None:
         line, fresh = self.line, False
         while True:
-            at = _end_of_spaces(line, column)
+            at = end_of_spaces(line, column)
             # An open paragraph that this line could go on with, in the same containers.
             inside = self.in_paragraph and not fresh and matched == len(self.containers)
-            if at >= len(line) or at - column >= 4 or (inside and _underline(line, at)):
+            if at >= len(line) or at - column >= 4 or (inside and underline(line, at)):
                 break
             opened = self._container(column, at, inside)
             if opened is None:
@@ -141,10 +151,10 @@ class _Scanner:
         if line[at] == ">":
             return _QUOTE, at + 1 + line.startswith(" ", at + 1)
         marker = _ITEM.match(line, at)
-        if marker is None or _rule(line, at):
+        if marker is None or rule(line, at):
             return None
         end = marker.end()
-        content = _end_of_spaces(line, end)
+        content = end_of_spaces(line, end)
         if inside and (
             content >= len(line) or (marker[0][0].isdigit() and int(marker[0][:-1]) != 1)
         ):
@@ -156,17 +166,17 @@ class _Scanner:
     def _leaf(self, matched: int, at: int, inside: bool) -> bool:
         """Whether this line is a block of its own and not text."""
         line = self.line
-        underline = _underline(line, at) if inside else 0
-        if underline:
+        level = underline(line, at) if inside else 0
+        if level:
             # Under one line it makes a heading. Under several it is a rule that someone drew.
             if len(self.paragraph) == 1:
-                self.paragraph[0] = replace(self.paragraph[0], level=underline)
+                self.paragraph[0] = replace(self.paragraph[0], level=level)
             self._close(matched)
         elif heading := _ATX.match(line, at):
             self._close(matched)
-            text = _without_closing(line[heading.end() :])
-            self._show(without_comments(text), len(heading[1]))
-        elif _rule(line, at):
+            text = without_closing(line[heading.end() :])
+            self._show(without_unsaid(text), len(heading[1]))
+        elif rule(line, at):
             self._close(matched)
         elif fence := _FENCE.match(line, at):
             self._close(matched)
@@ -199,7 +209,7 @@ class _Scanner:
             self.lines.append(self._visible(text, level))
 
     def _visible(self, text: str, level: int, checked: bool | None = None) -> Line:
-        indent = _end_of_spaces(self.line, 0)
+        indent = end_of_spaces(self.line, 0)
         return Line(self.number, text.strip(), level, self.item, checked, indent)
 
     def _close(self, matched: int) -> None:
@@ -210,34 +220,10 @@ class _Scanner:
 
     def end_paragraph(self) -> None:
         lines, self.paragraph, self.in_paragraph = self.paragraph, [], False
-        if any("<!--" in line.text for line in lines):
-            texts = without_comments("\n".join(line.text for line in lines)).split("\n")
+        if any(has_unsaid(line.text) for line in lines):
+            texts = without_unsaid("\n".join(line.text for line in lines)).split("\n")
             lines = [
                 replace(line, text=text.strip()) for line, text in zip(lines, texts, strict=True)
             ]
-        self.lines += [line for line in lines if line.text]
-
-
-def _end_of_spaces(line: str, at: int) -> int:
-    match = _SPACES.match(line, at)
-    return match.end() if match else at
-
-
-def _underline(line: str, at: int) -> int:
-    """The level of the heading that this line would make of the one above it."""
-    mark = line[at]
-    return {"=": 1, "-": 2}[mark] if mark in "=-" and not line[at:].strip(mark) else 0
-
-
-def _rule(line: str, at: int) -> bool:
-    mark = line[at]
-    if mark not in "*-_" or line[-1] != mark:
-        return False
-    marks = line[at:].replace(" ", "").replace("\t", "")
-    return len(marks) >= 3 and not marks.strip(mark)
-
-
-def _without_closing(heading: str) -> str:
-    heading = heading.strip()
-    text = heading.rstrip("#")
-    return text.rstrip() if not text or text[-1] in " \t" else heading
+        # What was done and then struck out has no words any more, but it was done.
+        self.lines += [line for line in lines if line.text or line.checked]

@@ -11,8 +11,8 @@ from holdfast.formats.canonical.declaration import Json
 from holdfast.formats.canonical.sources.fields import field_of
 from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.paths import at_paths, listed_paths
-from holdfast.formats.canonical.sources.phase_marks import current_of, phase_of
-from holdfast.formats.canonical.sources.statuses import status_of
+from holdfast.formats.canonical.sources.phase_marks import current_of, phase_of, stated_status
+from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
 from holdfast.formats.canonical.sources.values import (
     MARKS,
     MOST_CHARACTERS,
@@ -25,6 +25,7 @@ from holdfast.formats.canonical.sources.values import (
 
 _SECTIONS = {"reading", "reminders", "context"}
 _BELOW = {"status", "phase", "next", "gate"}  # as a heading, their value is the line below
+_LONGEST_NAME = 100
 
 _PAIR = re.compile(
     rf"[{MARKS}]*(?P<key>[^\W\d][\w.-]*(?: [\w.-]+){{0,2}})[{MARKS}]*\s*[:=](?!//)(?P<value>.*)",
@@ -49,9 +50,14 @@ class Notes:
     context: dict[str, Json] = field(default_factory=dict)
 
 
-def collect(lines: Iterable[Line], elsewhere: frozenset[int] = frozenset()) -> Notes:
-    """Read fields and sections; lines *elsewhere* have sections but state no fields of the whole."""
-    collector = _Collector()
+def collect(
+    lines: Iterable[Line], elsewhere: frozenset[int] = frozenset(), *, names: bool = False
+) -> Notes:
+    """Read fields and sections; lines *elsewhere* have sections but state no fields of the whole.
+
+    Below a heading "Workflow" usually stands prose; *names* says that it is the name.
+    """
+    collector = _Collector({*_BELOW, "workflow"} if names else _BELOW)
     for line in lines:
         collector.feed(line, states=line.number not in elsewhere)
     return collector.notes
@@ -60,8 +66,9 @@ def collect(lines: Iterable[Line], elsewhere: frozenset[int] = frozenset()) -> N
 class _Collector:
     """The section that is open, and what else the next line depends on."""
 
-    def __init__(self) -> None:
+    def __init__(self, may_stand_below: set[str]) -> None:
         self.notes = Notes()
+        self.may_stand_below = may_stand_below
         self.section = ""
         self.level = 0  # of the heading that opened the section, 0 for a label
         self.indent = -1  # of the item that opened it
@@ -103,13 +110,16 @@ class _Collector:
         )
 
     def _open(self, line: Line, key: str, value: str, *, states: bool) -> None:
-        self.below = key if line.level and key in _BELOW and not value else ""
+        may_follow = line.level and key in self.may_stand_below and not value
+        self.below = key if may_follow else ""
         if key not in _SECTIONS:
-            if states and value and not (key == "phase" and line.checked is not None):
-                self.notes.fields.setdefault(key, Found(value, line.number))
+            if states and value and not (key == "phase" and _is_step(line, value)):
+                self._state(key, value, line)
             return
         self.section, self.level = key, line.level
         self.indent = line.indent if line.item else -1
+        if says_nothing(value) or is_template(value):
+            return
         if value and key == "reminders":
             self.notes.reminders.append(value)
         elif value and key == "reading":
@@ -130,13 +140,27 @@ class _Collector:
         self.notes.listed += paths
         self.notes.reading += paths
 
+    def _state(self, key: str, value: str, line: Line) -> None:
+        """The first of each kind wins, even if it states that there is none."""
+        if key == "status" or says_nothing(value) or not is_template(value):
+            self.notes.fields.setdefault(key, Found(value, line.number))
+
     def _take_below(self, line: Line) -> None:
         value = tidy(bare(line.text))
-        if self.below == "status" and not status_of(value):
+        if self.below == "status" and not stated_status(value):
             return
-        if self.below != "phase" or current_of(phase_of(value).mark):
-            self.notes.fields.setdefault(self.below, Found(value, line.number))
+        is_prose = len(value) > _LONGEST_NAME or value.endswith((".", ":", "?"))
+        if (self.below != "phase" or current_of(phase_of(value).mark)) and not (
+            self.below == "workflow" and is_prose
+        ):
+            self._state(self.below, value, line)
         self.below = ""
+
+
+def _is_step(line: Line, value: str) -> bool:
+    """Whether a phase is a mere step of a list of checkboxes, or one that is over."""
+    mark = phase_of(value).mark if line.checked is False else None
+    return line.checked is not None and not (mark and mark.total)
 
 
 def _pair(text: str) -> tuple[str, Json] | None:

@@ -6,32 +6,52 @@ import re
 from typing import NamedTuple
 
 from holdfast.formats.canonical.declaration import PhaseMark
+from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
 from holdfast.formats.canonical.sources.statuses import (
+    ARROW,
     SEPARATORS,
     SIGNS,
     Word,
+    ending_status,
     split_status,
+    status_of,
     whole_status,
 )
 from holdfast.formats.canonical.sources.values import DECORATION, SYMBOLS, bare
 
 _MOST_PHASES = 9_999
+_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 _COUNTED = re.compile(rf"{DECORATION}phase\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
-_OF = r"\s*+(?:/|(?:out\s+)?of\b)\s*+"
 _PHASE = rf"{DECORATION}(?:phase\s+)?#?"
+_SEPARATED = re.compile(rf"\s*(?:$|[-–—:|,.(\[{SYMBOLS}])")
+_NUMBER = f"(?:[0-9]++|(?:{'|'.join(_WORDS)})(?![a-z]))"
+_PART = r"(?:\.[0-9]+|[a-z](?![^\W_]))?"  # a phase "2.1" or "2b" is a part of phase 2
+_OF = r"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:out\s+of|von|van|de|di|sur|af|av|из)\s++)"
+# A short word in another language, if nothing but a separator follows. Ranges are no "of".
+_RANGE = r"(?:and|to|or|und|bis|oder|et|ou|y|o|e|i|и|do|til|thru|vs|plus|x)"
+_LIKE_OF = rf"\s++(?!{_RANGE}\s)[^\W\d_]{{1,3}}\s++"
 _TWO = re.compile(
-    rf"{_PHASE}(?P<current>[0-9]+){_OF}#?(?P<total>[0-9]+)(?!\w|\.[0-9])(?P<rest>.*)", re.IGNORECASE
-)
-_ONE = re.compile(
-    rf"{_PHASE}(?P<current>[0-9]+)(?=$|\.?\s|[:(–—,]|-(?![0-9]))(?P<rest>.*)", re.IGNORECASE
-)
-_NUMBER = "(?:[0-9.?-]+|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
-_BROKEN = re.compile(
-    rf"{_PHASE}(?:{_NUMBER}{_OF}{_NUMBER}|{_NUMBER}\s*+/\s*+\w+|\w+\s*+/\s*+{_NUMBER})(?!\w)(?P<rest>.*)",
+    rf"{_PHASE}(?P<current>{_NUMBER}){_PART}(?:{_OF}|(?P<like>{_LIKE_OF}))#?(?P<total>{_NUMBER})\)?"
+    r"(?!\w|\.[0-9])(?P<rest>.*)",
     re.IGNORECASE,
 )
-_SEPARATED = re.compile(rf"\s*(?:$|[-–—:|,.(\[{SYMBOLS}])")
+_ONE = re.compile(
+    rf"{_PHASE}(?:(?P<current>[0-9]++)(?:(?=$|\.?\s|[:(–—,\]]|-(?![0-9]))|\.[0-9]+(?=$|[\s:])|[a-z](?=\s*(?:$|[-–—:(,])))"
+    rf"|(?P<word>{'|'.join(_WORDS)})(?=\s*(?:$|[-–—:(])))(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_ANY = "(?:[0-9.?-]+|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_BROKEN = re.compile(
+    rf"{_PHASE}(?:{_ANY}(?:\s*+/\s*+|\s++(?:out\s+)?of\s++){_ANY}|{_ANY}\s*+/\s*+\w+|\w+\s*+/\s*+{_ANY})(?!\w)(?P<rest>.*)",
+    re.IGNORECASE,
+)
+# "2-3" and "2 and 3" are several phases, "2..x" is none. "2nd pass" and "3D models" are names.
+_SEVERAL = re.compile(rf"{_PHASE}[0-9]+(?:\s*[+&,]\s*|[-–—:]|\s+{_RANGE}\s+)#?[0-9]", re.IGNORECASE)
+_UNNAMED = re.compile(rf"{_PHASE}[0-9](?![0-9]*[^\W\d])", re.IGNORECASE)
+_LETTERS = re.compile(rf"{_PHASE}[NMXY]\s*/\s*[NMXY]\b", re.IGNORECASE)
+_NO_NAMES = {"", "phase", "phases", "phase name", "name", "title"}
+_MENTIONED = re.compile(r"\bphase\s+(?=#?[0-9])", re.IGNORECASE)
 
 
 class PhaseReading(NamedTuple):
@@ -41,27 +61,55 @@ class PhaseReading(NamedTuple):
     word: Word | None = None
     readable: bool = True
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it speaks of a number, be it a wrong one."""
+        return not self.readable or current_of(self.mark) is not None
+
 
 def phase_of(value: str) -> PhaseReading:
     """Read what stands behind "Phase:"."""
-    value = bare(value)
-    match = _TWO.match(value) or _ONE.match(value)
-    broken = None if match else _BROKEN.match(value)
-    rest = match["rest"] if match else broken["rest"] if broken else value
-    name, word = phase_name(rest)
-    current = int(match["current"]) if match else None
-    total = int(match["total"]) if match and "total" in match.groupdict() else None
-    mark = sane_mark(current, total, name)
-    readable = not broken and (match is None or current_of(mark) is not None)
-    return PhaseReading(mark, word or SIGNS.get(value[:1]), readable)
+    value = _latest(_unwrapped(bare(value)))
+    if says_nothing(value) or is_template(value) or _LETTERS.match(value):
+        return PhaseReading(None, SIGNS.get(value[:1]))
+    if two := _two(value):
+        return _counted(value, _count(two["current"]), _count(two["total"]), two["rest"])
+    if _SEVERAL.match(value):
+        return PhaseReading(None, readable=False)
+    if one := _ONE.match(value):
+        return _counted(value, _count(one["current"] or one["word"]), None, one["rest"])
+    if broken := _BROKEN.match(value):
+        return _counted(value, None, None, broken["rest"])
+    if _UNNAMED.match(value):
+        return PhaseReading(None, readable=False)
+    name, word = phase_name(value)
+    return PhaseReading(PhaseMark(name=name) if name else None, word or SIGNS.get(value[:1]))
 
 
 def counted_phase(line: str) -> str | None:
     """The expression in a line like "Phase 4/10: X", which says the same without a label."""
     match = _COUNTED.match(line)
     value = bare(match["value"]) if match else ""
-    two = _TWO.match(value)
+    two = _two(value)
     return value if two and _SEPARATED.match(two["rest"]) else None
+
+
+def phase_in_status(value: str) -> PhaseReading | None:
+    """The phase that a status speaks of: "In Progress - Phase 2 of 3", "Phase 2 in progress"."""
+    _, *mentions = _MENTIONED.split(value)
+    readings = [reading for reading in map(_mentioned, mentions) if reading]
+    running = [reading for reading in readings if reading.word in {"in_progress", "blocked"}]
+    if len(running) == 1:
+        return running[0]
+    return readings[0] if len(mentions) == len(readings) == 1 and not readings[0].word else None
+
+
+def stated_status(value: str) -> Word | None:
+    """The status that a value begins with, or that of the phase that it speaks of."""
+    word = status_of(value)
+    if word or (reading := phase_in_status(value)) is None:
+        return word
+    return reading.word
 
 
 def phase_name(rest: str) -> tuple[str | None, Word | None]:
@@ -69,10 +117,10 @@ def phase_name(rest: str) -> tuple[str | None, Word | None]:
     rest = rest.strip(SEPARATORS)
     if (word := whole_status(rest)) and rest[:1] in {"(", "[", *SIGNS}:
         return None, word
-    if rest.startswith("(") and rest.find(")") == len(rest) - 1:
-        rest = rest[1:-1]
-    name, word = split_status(rest)
-    return (None if name.casefold() in {"", "phase", "phases"} else name), word
+    name, word = split_status(_unwrapped(rest))
+    name = _unwrapped(name)
+    nameless = name.casefold() in _NO_NAMES or says_nothing(name) or is_template(name)
+    return (None if nameless else name), word
 
 
 def sane_mark(current: int | None, total: int | None, name: str | None) -> PhaseMark | None:
@@ -84,3 +132,56 @@ def sane_mark(current: int | None, total: int | None, name: str | None) -> Phase
 
 def current_of(mark: PhaseMark | None) -> int | None:
     return mark.current if mark else None
+
+
+def _two(value: str) -> re.Match[str] | None:
+    two = _TWO.match(value)
+    if two and two["like"]:
+        digits = two["current"].isdigit() and two["total"].isdigit()
+        return two if digits and _SEPARATED.match(two["rest"]) else None
+    return two
+
+
+def _counted(value: str, current: int | None, total: int | None, rest: str) -> PhaseReading:
+    name, word = phase_name(rest)
+    mark = sane_mark(current, total, name)
+    return PhaseReading(mark, word or SIGNS.get(value[:1]), current_of(mark) is not None)
+
+
+def _count(text: str) -> int:
+    """A number; one that is too long to be true stays too large."""
+    if text[0].isdigit():
+        return int(text[:9])
+    return _WORDS.index(text.casefold()) + 1
+
+
+def _mentioned(text: str) -> PhaseReading | None:
+    """What stands behind "phase" in a sentence; what is over is not where the work is."""
+    text = text.strip(f"{SEPARATORS}()")
+    two = _two(text)
+    found = two or _ONE.match(text)
+    if found is None or _SEVERAL.match(text):
+        return None
+    rest = found["rest"].rstrip(f"{SEPARATORS})")
+    before, word = ending_status(rest)
+    word = status_of(rest.lstrip(f"{SEPARATORS}(")) or word or split_status(rest)[1]
+    if word in {"completed", "cancelled", "not_started"}:
+        return None
+    name = phase_name(before)[0] if _SEPARATED.match(rest) else None
+    total = _count(two["total"]) if two else None
+    mark = sane_mark(_count(found["current"]), total, name)
+    return PhaseReading(mark, word) if current_of(mark) else None
+
+
+def _latest(value: str) -> str:
+    """What stands behind the last arrow, if that is a phase with a number."""
+    *before, latest = ARROW.split(value)
+    return latest if before and (_two(latest) or _ONE.match(latest)) else value
+
+
+def _unwrapped(text: str) -> str:
+    """Text without the brackets around all of it."""
+    for opening, closing in ("()", "[]"):
+        if text.startswith(opening) and text.find(closing) == len(text) - 1:
+            return text[1:-1].strip()
+    return text

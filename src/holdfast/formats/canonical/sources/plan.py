@@ -15,6 +15,7 @@ from holdfast.formats.canonical.sources.fields import field_of
 from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.notes import collect
 from holdfast.formats.canonical.sources.paths import mentioned_documents, resolved
+from holdfast.formats.canonical.sources.phase_marks import stated_status
 from holdfast.formats.canonical.sources.plan_phases import Phases, phases_of
 from holdfast.formats.canonical.sources.reasons import joined, quoted_from
 from holdfast.formats.canonical.sources.stated import Stated
@@ -22,7 +23,6 @@ from holdfast.formats.canonical.sources.statuses import (
     Word,
     split_status,
     status_for,
-    status_of,
     whole_status,
 )
 from holdfast.formats.canonical.sources.values import bare, text_of, tidy, unique
@@ -95,7 +95,7 @@ class _Plan:
 def _plan(document: Document, path: str) -> _Plan:
     lines, phases = document.lines, phases_of(document.lines)
     stated = Stated(document.front, collect(lines, phases.within))
-    starts = {phase.line.number for phase in phases.listed}
+    starts = phases.starts
     headings = [line for line in lines if line.level and line.number not in starts]
     others = (line for line in headings if not field_of(line))
     title = next((line for line in headings if line.level == 1), None) or next(others, None)
@@ -105,13 +105,15 @@ def _plan(document: Document, path: str) -> _Plan:
 def _status(plan: _Plan) -> _Told | None:
     """The plan's own status; only where it has none, that of its phases."""
     if front := text_of(plan.stated.front.get("status")):
-        return _Told(status_of(front), front)
+        return _Told(stated_status(front), front)
     if own := min(_own_statuses(plan), key=lambda told: told.number, default=None):
         return own
-    for word in ("in_progress", "blocked"):
+    words: tuple[Word, Word] = ("in_progress", "blocked")
+    for word in words:
         for phase in plan.phases.listed:
             if phase.word == word:
-                return _Told(phase.word, phase.line.text, phase.line.number)
+                line = phase.line(word)
+                return _Told(phase.word, line.text, line.number)
     return None
 
 
@@ -119,10 +121,10 @@ def _own_statuses(plan: _Plan) -> Iterator[_Told]:
     if plan.title and (word := split_status(plan.title.text)[1]):
         yield _Told(word, plan.title.text, plan.title.number)
     if found := plan.stated.notes.fields.get("status"):
-        yield _Told(status_of(found.value), found.value, found.number)
-    phases = plan.phases.listed
+        yield _Told(stated_status(found.value), found.value, found.number)
+    first = min(plan.phases.starts, default=None)
     for line in plan.lines:
-        if phases and line.number >= phases[0].line.number:
+        if first is not None and line.number >= first:
             return
         if not line.level and not line.item and (word := whole_status(line.text)):
             yield _Told(word, line.text, line.number)

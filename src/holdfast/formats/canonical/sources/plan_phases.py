@@ -2,88 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from holdfast.formats.canonical.declaration import PhaseMark, PlanPhase
-from holdfast.formats.canonical.sources.fields import field_of
+from holdfast.formats.canonical.sources import phase_starts
 from holdfast.formats.canonical.sources.markdown import Line
-from holdfast.formats.canonical.sources.phase_marks import phase_name, sane_mark
-from holdfast.formats.canonical.sources.statuses import Word, split_status, status_of, whole_status
-from holdfast.formats.canonical.sources.values import DECORATION, MOST_ITEMS, bare, tidy
-
-_BELOW_HEADINGS = 7  # the level of a phase that is a bold line or a checkbox
-
-# "Phase 2.1" and "Phases 1-3" are no phases of the plan.
-_PHASE = re.compile(
-    rf"(?P<before>{DECORATION})phase\s+#?(?P<number>[0-9]{{1,4}})(?:\s*(?:/|of\s)\s*(?P<total>[0-9]{{1,4}}))?"
-    rf"(?=$|\W)(?!\.[0-9]|/|[-–][0-9]|\s+(?:and|to|or|through)\s|\s*[&+])(?P<rest>.*)",
-    re.IGNORECASE,
-)
-_BOLD = re.compile(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
-
-
-@dataclass(slots=True)
-class Phase:
-    """One phase, while its section is being read."""
-
-    number: int
-    total: int | None
-    name: str
-    word: Word | None
-    line: Line
-    level: int
-    boxes: int = 0
-    open_boxes: int = 0
-    next_action: str | None = None
-    gate: str | None = None
-    below_gate: bool = False
-
-    @property
-    def done(self) -> bool:
-        if self.word == "completed":
-            return True
-        ticked = self.boxes > 0 if self.line.checked is None else self.line.checked
-        return ticked and not self.open_boxes
-
-    @property
-    def is_marked(self) -> bool:
-        return self.word in {"in_progress", "blocked"}
-
-    @property
-    def has_evidence(self) -> bool:
-        return self.word is not None or self.boxes > 0 or self.line.checked is not None
-
-    @property
-    def was_begun(self) -> bool:
-        begun = self.is_marked or self.word == "completed"
-        return begun or self.boxes > self.open_boxes or bool(self.line.checked)
-
-    def holds(self, line: Line) -> bool:
-        if line.level:
-            return line.level > self.level
-        return self.line.checked is None or line.indent > self.line.indent
-
-    def take(self, line: Line) -> None:
-        key, value = field_of(line) or ("", "")
-        if self.below_gate and not line.level:
-            key, value = "gate", tidy(bare(line.text))
-        self.below_gate = key == "gate" and not value and line.level > 0
-        if key == "gate":
-            self.gate = self.gate or value or None
-        elif key == "status" and line.checked is None:
-            self.word = self.word or status_of(value)
-        if line.checked is not None:
-            self.boxes += 1
-            self.open_boxes += not line.checked
-        if line.checked is False:
-            self.next_action = self.next_action or tidy(line.text)
+from holdfast.formats.canonical.sources.phase_marks import sane_mark
+from holdfast.formats.canonical.sources.phase_sections import Phase, Section
+from holdfast.formats.canonical.sources.phase_starts import Start
+from holdfast.formats.canonical.sources.values import MOST_ITEMS
 
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """All phases of one plan, in its order."""
+    """All phases of one plan, in their order."""
 
     listed: list[Phase]
     within: frozenset[int]  # the numbers of the lines inside them
@@ -94,104 +27,127 @@ class Phases:
         if not self.listed:
             return None
         stated = [each.total for each in self.listed if each.total]
-        return max([len(self.listed), *stated, *(each.number for each in self.listed)])
+        return max([len(self.listed), *stated, *map(self.place, self.listed)])
+
+    @property
+    def starts(self) -> frozenset[int]:
+        """The numbers of the lines that begin a phase or a part of one."""
+        return frozenset(section.line.number for each in self.listed for section in each.sections)
+
+    def place(self, phase: Phase) -> int:
+        """Its number, counted from 1 where the plan counts from 0."""
+        return phase.number + (self.listed[0].number == 0)
 
     def declared(self) -> tuple[PlanPhase, ...]:
         return tuple(
-            PlanPhase(each.number, each.name, each.done, each.next_action, each.gate)
+            PlanPhase(self.place(each), each.title, each.is_done, each.next_action, each.gate)
             for each in self.listed[:MOST_ITEMS]
         )
 
     def current(self) -> PhaseMark | None:
-        """The phase that is marked, else the first that is not done, else the last."""
+        """The phase that is marked, else the first that is not over, else the last."""
         if not self.listed:
             return None
         marked = (each for each in self.listed if each.is_marked)
         # A phase without any evidence is behind us if a later one was begun.
         begun = max((at for at, each in enumerate(self.listed) if each.was_begun), default=-1)
-        undone = (
+        open_ones = (
             each
             for at, each in enumerate(self.listed)
-            if not each.done and (each.has_evidence or at >= begun)
+            if not each.is_over and (each.has_evidence or at >= begun)
         )
-        current = next(marked, None) or next(undone, self.listed[-1])
-        mark = sane_mark(current.number, self.total, current.name)
+        done = (each for each in reversed(self.listed) if each.is_done)
+        current = next(marked, None) or next(open_ones, None) or next(done, self.listed[-1])
+        mark = sane_mark(self.place(current), self.total, current.title)
         return replace(mark, derived=True) if mark else None
 
     def filled_in(self, mark: PhaseMark) -> PhaseMark | None:
         """A stated mark, with the number, name or total that only the list tells."""
-        if mark.current is None:
-            mark = replace(mark, current=self._number_of(mark.name or ""))
+        if not self.listed:
+            return mark
+        if named := self._named(mark.name):
+            counted_from_0 = self.listed[0].number == 0 and mark.current == named.number
+            if mark.current is None or counted_from_0:
+                mark = replace(mark, current=self.place(named))
+        elif mark.current is not None and mark.total is None:
+            same = next((each for each in self.listed if each.number == mark.current), None)
+            mark = replace(mark, current=self.place(same)) if same else mark
         if mark.current is None:
             return mark
-        name = mark.name or self._name_of(mark.current)
+        name = mark.name or self._name_at(mark.current)
         total = mark.total or self.total
         if total and total >= mark.current:
             return sane_mark(mark.current, total, name)
         return replace(mark, name=name)
 
-    def _number_of(self, name: str) -> int | None:
-        same = (each.number for each in self.listed if each.name.casefold() == name.casefold())
-        return next(same, None)
+    def _named(self, name: str | None) -> Phase | None:
+        wanted = (name or "").casefold()
+        return next((each for each in self.listed if each.title.casefold() == wanted), None)
 
-    def _name_of(self, number: int) -> str | None:
-        return next((each.name for each in self.listed if each.number == number), None)
+    def _name_at(self, place: int) -> str | None:
+        return next((each.title for each in self.listed if self.place(each) == place), None)
 
 
 def phases_of(lines: list[Line]) -> Phases:
-    """The phases as headings, else as bold lines, else as checkboxes."""
-    for titled, kind in (
-        (_heading, "phase headings"),
-        (_bold, "phases in bold"),
-        (_box, "phase checkboxes"),
-    ):
-        phases, within = _phases_by(lines, titled)
-        if phases:
-            return Phases(phases, frozenset(within), kind)
-    return Phases([], frozenset(), "")
+    """The phases as headings, else as bold lines, checkboxes, rows of a table or items."""
+    first: dict[int, Phase] = {}
+    inside: set[int] = set()
+    kind = ""
+    for start_at, each, is_enough in _kinds(lines):
+        outside = [line for line in lines if line.number not in inside] if inside else lines
+        phases, within = _phases_by(outside, start_at)
+        if not first and is_enough(phases):
+            first, inside, kind = phases, within, each
+        elif first:
+            _complete(first, phases)
+    ordered = sorted(first.values(), key=lambda phase: phase.number)
+    return Phases(ordered, frozenset(inside), kind)
 
 
-def _heading(line: Line) -> str:
-    return line.text if line.level else ""
+_Kind = tuple[Callable[[Line], Start | None], str, Callable[[dict[int, Phase]], bool]]
 
 
-def _bold(line: Line) -> str:
-    match = _BOLD.match(line.text) if not line.level and line.checked is None else None
-    if match is None or (match["tail"].strip(" :") and not whole_status(match["tail"])):
-        return ""
-    return f"{match['inner']} {match['tail']}"
+def _kinds(lines: list[Line]) -> Iterator[_Kind]:
+    yield phase_starts.heading, "phase headings", bool
+    yield phase_starts.bold, "phases in bold", bool
+    yield phase_starts.box, "phase checkboxes", bool
+    yield phase_starts.row(lines), "phases in a table", bool
+    yield phase_starts.item, "phases in a list", _is_a_list
 
 
-def _box(line: Line) -> str:
-    return line.text if line.checked is not None else ""
+def _is_a_list(phases: dict[int, Phase]) -> bool:
+    """One item that begins with "Phase 2:" may be a remark."""
+    return len(phases) > 1 or any(each.word for each in phases.values())
 
 
-def _phases_by(lines: list[Line], titled: Callable[[Line], str]) -> tuple[list[Phase], set[int]]:
+def _complete(phases: dict[int, Phase], others: dict[int, Phase]) -> None:
+    """What another list of the same phases says of those that nothing else is known of."""
+    for other in others.values():
+        same = phases.get(other.number)
+        if same and not same.has_evidence and same.title.casefold() == other.title.casefold():
+            same.sections += other.sections
+
+
+def _phases_by(
+    lines: list[Line], start_at: Callable[[Line], Start | None]
+) -> tuple[dict[int, Phase], set[int]]:
     phases: dict[int, Phase] = {}
     within: set[int] = set()
-    current: Phase | None = None
+    opened: list[Section] = []  # a phase, and inside it its parts
     for line in lines:
-        started = _started(line, titled(line))
-        if started and current and started.number in phases and current.holds(line):
-            started = None  # "### Phase 1 notes" inside of phase 1
-        if started:
-            current = started
-            phases.setdefault(started.number, started)
-        elif current and current.holds(line):
-            current.take(line)
-        else:
-            current = None
-        if current:
+        while opened and not opened[-1].holds(line):
+            opened.pop()
+        start = start_at(line)
+        is_nested = bool(opened) and opened[-1].encloses(line)
+        if start and is_nested and not start.is_part and start.number in phases:
+            start = None  # "### Phase 1 notes" inside of phase 1
+        if start:
+            while opened and not (start.is_part and opened[-1].encloses(line)):
+                opened.pop()
+            phase = phases.setdefault(start.number, Phase(start.number))
+            opened.append(phase.begin(start, line))
+        elif opened:
+            opened[-1].take(line)
+        if opened:
             within.add(line.number)
-    return list(phases.values()), within
-
-
-def _started(line: Line, title: str) -> Phase | None:
-    match = _PHASE.match(title)
-    if match is None:
-        return None
-    _, before = split_status(match["before"])
-    name, behind = phase_name(match["rest"].lstrip("*_`"))
-    number, total = int(match["number"]), int(match["total"]) if match["total"] else None
-    level = line.level or _BELOW_HEADINGS
-    return Phase(number, total, name or f"Phase {number}", behind or before, line, level)
+    return phases, within

@@ -6,18 +6,25 @@ import re
 from dataclasses import dataclass
 
 from holdfast.formats.canonical.declaration import Json
-from holdfast.formats.canonical.sources.fields import plain_label
 from holdfast.formats.canonical.sources.notes import Notes
 from holdfast.formats.canonical.sources.paths import listed_paths
 from holdfast.formats.canonical.sources.phase_marks import (
     PhaseReading,
     current_of,
+    phase_in_status,
     phase_of,
     sane_mark,
 )
+from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
 from holdfast.formats.canonical.sources.reasons import quoted_from
 from holdfast.formats.canonical.sources.statuses import status_of
-from holdfast.formats.canonical.sources.values import MOST_ITEMS, text_of, texts_of, unique
+from holdfast.formats.canonical.sources.values import (
+    MOST_ITEMS,
+    plain_label,
+    text_of,
+    texts_of,
+    unique,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +35,18 @@ class Stated:
     notes: Notes
 
     def value(self, key: str) -> str | None:
+        """What it states, unless that is that there is none."""
+        return None if key != "status" and self.denies(key) else self._written(key)
+
+    def denies(self, key: str) -> bool:
+        """Whether it states that there is none."""
+        written = self._written(key)
+        return written is not None and says_nothing(written)
+
+    def _written(self, key: str) -> str | None:
         found = self.notes.fields.get(key)
-        return text_of(self.front.get(key)) or (found.value if found else None)
+        front = text_of(self.front.get(key))
+        return front if front and not is_template(front) else found.value if found else None
 
     def shown(self, key: str) -> str:
         """A value as a reason quotes it, with the place where it stands."""
@@ -44,7 +61,7 @@ class Stated:
         fields = self.notes.fields
         found = fields.get("phase") or (fields.get("counted phase") if counted else None)
         reading = _front_phase(self.front.get("phase")) or (
-            phase_of(found.value) if found else None
+            phase_of(found.value) if found else phase_in_status(self.value("status") or "")
         )
         if reading is None or reading.mark is None:
             return reading
@@ -83,7 +100,8 @@ def _front_phase(value: Json) -> PhaseReading | None:
     parts = {plain_label(key): text_of(item) or "" for key, item in value.items()}
     read = phase_of(parts.get("current", "")).mark
     total = _count(parts.get("total", "")) or (read.total if read else None)
-    mark = sane_mark(current_of(read), total, parts.get("name") or None)
+    name = parts.get("name", "")
+    mark = sane_mark(current_of(read), total, None if says_nothing(name) else name)
     word = status_of(parts.get("status", ""))
     return PhaseReading(mark, word, readable=current_of(mark) is not None)
 

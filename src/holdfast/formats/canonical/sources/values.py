@@ -47,6 +47,11 @@ def labelled(text: str) -> str:
     return tidy(bare(_CLOSED.sub("", text, count=1)))
 
 
+def plain_label(label: str) -> str:
+    """A label without its case, its marks and its kind of space."""
+    return " ".join(re.split(r"[\s_-]+", label.strip(f"{MARKS}: ").casefold()))
+
+
 def scalar(value: str) -> Json:
     """A value as JSON has it where it is plainly a number or a truth value."""
     if _INTEGER.fullmatch(value):

@@ -1,0 +1,143 @@
+"""A plan lists its phases as headings, bold lines, checkboxes, rows or items; this knows such a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+from holdfast.formats.canonical.sources.markdown import Line
+from holdfast.formats.canonical.sources.phase_marks import phase_name
+from holdfast.formats.canonical.sources.statuses import (
+    SEPARATORS,
+    SIGNS,
+    Word,
+    split_status,
+    status_of,
+    whole_status,
+)
+from holdfast.formats.canonical.sources.tables import Row, rows
+from holdfast.formats.canonical.sources.values import DECORATION
+
+# "Phases 1-3" and "Phase 1 and 2" are no phases of the plan; "Phase 1a" and "Phase 2.1" are parts of one.
+_PHASE = re.compile(
+    rf"(?P<before>{DECORATION})phase\s+#?(?P<number>[0-9]{{1,4}})(?P<part>[a-z](?!\w)|(?:\.[0-9]{{1,4}})+)?"
+    r"(?:\s*(?:/|of\s)\s*(?P<total>[0-9]{1,4}))?"
+    r"(?=$|\W)(?!\.[0-9]|/|[-–][0-9]|\s+(?:and|to|or|through)\s|\s*[&+])(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_BOLD = re.compile(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
+_BEGINS = f"-–—:|([{''.join(SIGNS)}"  # what may stand between a title and more about it
+_NUMBERED = re.compile(r"#?(?P<number>[0-9]{1,4})\s*(?:[.:)–—-]\s*(?P<name>.*))?")
+_NUMBER_LABELS = ("phase", "#", "phase #", "phase no.", "phase number", "no.", "no", "number")
+_NAME_LABELS = ("phase name", "name", "title", "description", "phase")
+_STATUS_LABELS = ("status", "state", "progress", "done")
+
+
+Boundary: TypeAlias = Literal["heading", "item", "indent"]
+
+
+class Start(NamedTuple):
+    """What the line that begins a phase says of it."""
+
+    number: int
+    name: str | None
+    total: int | None = None
+    word: Word | None = None
+    is_part: bool = False
+    boundary: Boundary = "heading"  # what ends it
+
+
+def heading(line: Line) -> Start | None:
+    return start_of(line.text) if line.level else None
+
+
+def bold(line: Line) -> Start | None:
+    """A bold title, alone or with its status or a remark; the bold beginning of a sentence is none."""
+    match = _BOLD.match(line.text) if not line.level and line.checked is None else None
+    if match is None or (start := start_of(match["inner"])) is None:
+        return None
+    tail = match["tail"].strip()
+    word = whole_status(tail.strip(SEPARATORS))
+    if tail.strip(" :") and not word:
+        if start.name is None or tail[0] not in _BEGINS:
+            return None
+        word = split_status(tail)[1]
+    return start._replace(word=start.word or word, boundary="item" if line.item else "heading")
+
+
+def box(line: Line) -> Start | None:
+    start = start_of(line.text) if line.checked is not None else None
+    return start._replace(boundary="indent") if start else None
+
+
+def item(line: Line) -> Start | None:
+    """An item "Phase 1: Design"; "Phase 1 was hard" is a sentence."""
+    if not line.item or line.level or line.checked is not None:
+        return None
+    match = _PHASE.match(line.text)
+    if match is None or not match["rest"].lstrip("*_` ").startswith(tuple(_BEGINS)):
+        return None
+    titled = _BOLD.match(line.text)
+    if titled and _named(titled["inner"]):
+        return None
+    return _started(match)._replace(boundary="indent")
+
+
+def row(lines: list[Line]) -> Callable[[Line], Start | None]:
+    """The same for the rows of tables, which need their header to be understood."""
+    found = dict(_rows(lines))
+    return lambda line: found.get(line.number)
+
+
+def start_of(title: str) -> Start | None:
+    match = _PHASE.match(title)
+    return _started(match) if match else None
+
+
+def _started(match: re.Match[str]) -> Start:
+    _, before = split_status(match["before"])
+    name, behind = phase_name(match["rest"].lstrip("*_`"))
+    total = int(match["total"]) if match["total"] else None
+    return Start(int(match["number"]), name, total, behind or before, match["part"] is not None)
+
+
+def _named(title: str) -> bool:
+    start = start_of(title)
+    return start is not None and start.name is not None
+
+
+def _rows(lines: list[Line]) -> Iterator[tuple[int, Start]]:
+    for each in rows(lines):
+        if start := _row(each):
+            yield each.line.number, start
+
+
+def _row(row: Row) -> Start | None:
+    """A row of a table that has a column "Phase", or "#" where the heading speaks of phases."""
+    cells = row.cells
+    speaks = any("phase" in label for label in cells) or "phase" in row.heading.casefold()
+    first = next((label for label in _NUMBER_LABELS if label in cells), None)
+    if first is None or not speaks:
+        return None
+    start = start_of(cells[first]) or _numbered(cells, first)
+    if start is None:
+        return None
+    status = next((cells[label] for label in _STATUS_LABELS if label in cells), "")
+    return start._replace(word=_word(status) or start.word, boundary="indent")
+
+
+def _numbered(cells: dict[str, str], first: str) -> Start | None:
+    """A row that begins with a mere number, in its own column or before the name."""
+    labels = [first, *(label for label in _NUMBER_LABELS if label in cells)]
+    match = next(filter(None, (_NUMBERED.fullmatch(cells[label]) for label in labels)), None)
+    if match is None:
+        return None
+    others = (label for label in _NAME_LABELS if label in cells and cells[label] != match.string)
+    stated = match["name"] or next((cells[label] for label in others), "")
+    name, word = phase_name(stated)
+    return Start(int(match["number"]), name, word=word)
+
+
+def _word(cell: str) -> Word | None:
+    return "completed" if cell.casefold() == "[x]" else status_of(cell)
