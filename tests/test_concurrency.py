@@ -38,10 +38,13 @@ def test_64_hooks_and_8_commands_at_once(holdfast_project: Project) -> None:
     path = project.state_files()[0]
 
     torn: list[str] = []
+    reads = 0
     done = threading.Event()
 
     def watch() -> None:
+        nonlocal reads
         while not done.is_set():
+            reads += 1
             try:
                 json.loads(path.read_bytes())
             except (ValueError, OSError) as error:
@@ -72,6 +75,7 @@ def test_64_hooks_and_8_commands_at_once(holdfast_project: Project) -> None:
     watcher.join()
 
     assert torn == []
+    assert reads > 100
     for code, _, stderr in outcomes[:64]:
         assert code in {0, 1}
         assert (code == 1) == (b"was held by another process for 2 s" in stderr)
@@ -169,10 +173,8 @@ def test_nothing_changed_needs_no_lock(
         assert time.monotonic() - begun < 1
 
 
-def test_a_command_that_waits_in_vain_says_so(
-    holdfast_project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the cause, the time and a next step; nothing is changed."""
+def test_who_waits_in_vain_says_so(holdfast_project: Project) -> None:
+    """With the time, and that nothing was changed."""
     with (
         Store(holdfast_project.root).lock(1),
         pytest.raises(StateLocked) as caught,
@@ -181,6 +183,37 @@ def test_a_command_that_waits_in_vain_says_so(
         raise AssertionError("the lock was given twice")
     assert caught.value.waited == 0.2
     assert "Nothing was changed" in caught.value.hint
+
+
+def test_a_command_waits_for_a_hook_to_finish(
+    holdfast_project: Project, holder: subprocess.Popen[bytes]
+) -> None:
+    """Longer than a hook would; it does its work when the lock is free."""
+    waiting = command(holdfast_project, "start", "Patient")
+    time.sleep(2.5)
+    assert waiting.poll() is None
+    holder.kill()
+    with waiting:
+        stdout, stderr = waiting.communicate(timeout=30)
+    assert (waiting.returncode, stderr) == (0, b"")
+    assert b"Workflow started: Patient" in stdout
+
+
+def test_session_start_waits_for_a_held_lock_once(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It waited a second time to note what it had told."""
+    holdfast_project.declare("W")
+    holdfast_project.write(
+        ".claude/holdfast/ledger.json", '{"finished": {}, "ignored": {}, "untold": ["a note"]}'
+    )
+    with Store(holdfast_project.root).lock(1):
+        begun = time.monotonic()
+        message = compaction_cycle.start().message
+        assert time.monotonic() - begun < 3.5
+    assert "a note" in message
+    assert "a note" in compaction_cycle.start().message
+    assert "a note" not in compaction_cycle.start().message
 
 
 def test_a_reader_never_sees_half_a_state(tmp_path: Path) -> None:
@@ -206,4 +239,5 @@ def test_a_reader_never_sees_half_a_state(tmp_path: Path) -> None:
     stop.set()
     reader.join()
     assert seen <= set(sizes)
+    assert len(seen) > 1
     assert os.listdir(store.private / "tmp") == []

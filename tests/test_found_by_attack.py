@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -283,7 +284,7 @@ def test_states_outside_the_project_are_not_read_moved_or_deleted(
     assert "leads outside" in holdfast_project.run("why").stdout
 
 
-@pytest.mark.parametrize("inner", ["", "tmp", "quarantine", "copies"])
+@pytest.mark.parametrize("inner", ["", "tmp", "quarantine", "copies", "lock"])
 def test_our_own_folder_is_not_followed_outside(
     inner: str, tmp_path: Path, holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
@@ -294,13 +295,14 @@ def test_our_own_folder_is_not_followed_outside(
     before = sorted(victim.rglob("*"))
     path = holdfast_project.root / ".claude" / "holdfast" / inner
     path.parent.mkdir(parents=True)
-    path.symlink_to(victim)
+    path.symlink_to(victim / ".gitignore" if inner == "lock" else victim)
     holdfast_project.declare("W")
     broken = put(holdfast_project, "broken", "{")
     os.utime(broken, (1, 1))
     outcome = compaction_cycle.fire("PreCompact")
     assert outcome.code == 1
-    assert "outside the project" in outcome.stderr
+    assert "outside the project" in outcome.stderr or "it is a link" in outcome.stderr
+    assert (victim / ".gitignore").read_text(encoding="utf-8") == "*\n"
     assert sorted(victim.rglob("*")) == before
     assert '"W"' in compaction_cycle.start().guidance
 
@@ -559,8 +561,6 @@ def test_a_fifo_does_not_hang_a_hook(
     target = holdfast_project.root / path
     target.parent.mkdir(parents=True, exist_ok=True)
     os.mkfifo(target)
-    door = compaction_cycle.door(in_process=False)
-    door.timeout = 20  # type: ignore[union-attr]
     assert "W" in compaction_cycle(in_process=False).guidance
 
 
@@ -620,6 +620,147 @@ def test_a_damaged_ledger_counts_as_empty(
     assert "W" in compaction_cycle().guidance
 
 
+def test_a_damaged_ledger_revives_nothing_and_is_set_aside(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It was overwritten, and finished work came back."""
+    holdfast_project.declare("W")
+    compaction_cycle()
+    holdfast_project.run("complete")
+    path = holdfast_project.root / ".claude" / "holdfast" / "ledger.json"
+    damaged = path.read_bytes()[:-5]
+    path.write_bytes(damaged)
+    cycle = compaction_cycle()
+    assert cycle.guidance == ""
+    assert "ledger.json could not be read" in cycle.message
+    holdfast_project.run("start", "Next")
+    kept = list((holdfast_project.root / ".claude/holdfast/quarantine").iterdir())
+    assert [each.read_bytes() for each in kept] == [damaged]
+    holdfast_project.run("resume", "W")
+    assert names(holdfast_project) == ["Next", "W"]
+
+
+def test_a_copy_that_came_with_a_clone_stops_nothing(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Its path led elsewhere, and every hook and command failed."""
+    record = {"path": "/nonexistent/s.json", "good": json.dumps(state("W")), "previous": None}
+    for name in ("x", "%2Fnonexistent%2Fs.json", "..%2Fs.json"):
+        record["path"] = name.replace("%2F", "/") if "%" in name else record["path"]
+        holdfast_project.write(f".claude/holdfast/copies/{name}", json.dumps(record))
+    holdfast_project.declare("W")
+    assert "W" in compaction_cycle().guidance
+
+
+@pytest.mark.parametrize(
+    "phase",
+    ["Build", {"name": "Build"}, {"current": "two", "name": "B"}, 7, [], None, {"current": 3}],
+)
+def test_a_phase_that_makes_no_sense_stops_nothing_else(
+    phase: Any, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """One hand-written phase stopped every hook and command of the project."""
+    put(holdfast_project, "Odd", state("Odd", phase=phase))
+    holdfast_project.run("start", "Healthy", session="s")
+    cycle = compaction_cycle(session="s")
+    assert {outcome.code for outcome in cycle.outcomes} == {0}
+    assert "Healthy" in cycle.guidance.splitlines()[0]
+    assert "Odd" in holdfast_project.run("list").stdout
+
+
+def test_a_lone_surrogate_in_a_key_stops_nothing(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """JSON may hold what UTF-8 cannot, also in keys."""
+    put(holdfast_project, "W", state("W", context={"d": {"\ud800": 1}}, odd={"\udfff": 2}))
+    holdfast_project.declare("W", reminders=["r"])
+    cycle = compaction_cycle(2)
+    assert {outcome.code for outcome in cycle.outcomes} == {0}
+    assert "- r" in cycle.guidance
+    assert holdfast_project.state()["context"] == {"d": {"\ud800": 1}}
+
+
+@pytest.mark.parametrize("cwd", ["\0", "a\0b", "\ud800", ""])
+def test_a_cwd_that_is_no_path_is_as_good_as_none(
+    cwd: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Then it is where the process runs."""
+    holdfast_project.declare("W")
+    payload = {"hook_event_name": "PreCompact", "session_id": "s", "cwd": cwd}
+    outcome = compaction_cycle.door().fire(payload)
+    assert outcome.code == 0
+    assert b"W" in outcome.stdout
+
+
+def test_a_claim_in_use_is_not_pruned(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Its time was that of the first use."""
+    holdfast_project.declare("W")
+    compaction_cycle(session="long")
+    (record,) = holdfast_project.home.rglob("sessions/*.json")
+    old = time.time() - 31 * 24 * 3600
+    os.utime(record, (old, old))
+    compaction_cycle(session="long")
+    compaction_cycle(session="another")
+    assert record.exists()
+    os.utime(record, (old, old))
+    compaction_cycle(session="third")
+    assert not record.exists()
+
+
+def test_reading_outside_is_marked_unless_the_user_allows_it(
+    tmp_path: Path, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Through `..`, a link, and an absolute path."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "a.md").write_text("text", encoding="utf-8")
+    (holdfast_project.root / "link.md").symlink_to(shared / "a.md")
+    reading = ["@../shared/a.md", "@here.md"]
+    holdfast_project.write("here.md", "text")
+    holdfast_project.declare("W", reading=reading)
+    assert "@../shared/a.md (outside the project)" in compaction_cycle().guidance
+    holdfast_project.declare("W", reading=["@link.md"])
+    assert "@link.md (outside the project)" in compaction_cycle().guidance
+    user = holdfast_project.home / ".config" / "holdfast" / "holdfast.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text(f'reading_roots = ["{shared}"]\n', encoding="utf-8")
+    assert "@link.md\n" in compaction_cycle().guidance
+
+
+def test_notes_that_were_scribbled_over_lose_nothing(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Without a base the merge takes the newer, and drops no item."""
+    holdfast_project.declare("W", reminders=["declared"])
+    compaction_cycle()
+    holdfast_project.run("remind", "noted")
+    (path,) = holdfast_project.state_files()
+    path.write_text(
+        json.dumps({**holdfast_project.state(), "holdfast": {"seen": 5}}), encoding="utf-8"
+    )
+    guidance = compaction_cycle().guidance
+    assert "- declared" in guidance
+    assert "- noted" in guidance
+
+
+def test_a_file_that_is_being_written_is_given_a_moment(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Another tool writes in place; half a file is no corrupt one yet."""
+    holdfast_project.run("start", "W", "-p", "A,B")
+    (path,) = holdfast_project.state_files()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100])
+    writer = threading.Timer(0.1, path.write_bytes, [whole.replace(b'"A"', b'"Z"', 1)])
+    writer.start()
+    cycle = compaction_cycle()
+    writer.join()
+    assert "phase 1 of 2: Z." in cycle.guidance
+    assert not (holdfast_project.root / ".claude/holdfast/quarantine").exists()
+
+
 def test_a_nul_in_a_setting_is_an_error_in_the_settings(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
@@ -639,20 +780,19 @@ def test_an_argument_that_is_no_text(holdfast_project: Project) -> None:
 
 
 def test_many_deleted_states_are_found_in_one_pass(
-    holdfast_project: Project, compaction_cycle: Compactions
+    holdfast_project: Project, compaction_cycle: Compactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was quadratic: 11 seconds for 300 plans."""
-    for number in range(120):
+    """It was quadratic: 11 seconds for 300 plans, because each plan read every copy."""
+    for number in range(12):
         holdfast_project.plan(f"{number:03}-x", {"A": ["a"]}, title=f"T{number}")
     compaction_cycle.fire("PreCompact")
-    before = time.process_time()
-    compaction_cycle.fire("PreCompact")
-    plain = time.process_time() - before
     shutil.rmtree(holdfast_project.root / "untracked")
-    before = time.process_time()
+    passes = []
+    all_copies = Store.all_copies
+    monkeypatch.setattr(Store, "all_copies", lambda self: passes.append(1) or all_copies(self))
     compaction_cycle.fire("PreCompact")
-    assert time.process_time() - before < 12 * plain + 0.5
     assert holdfast_project.states() == []
+    assert len(passes) == 2  # before the lock and inside it
 
 
 def test_a_wall_of_closing_tags_is_cleaned_in_one_pass() -> None:

@@ -49,9 +49,9 @@ def test_every_line_is_there_or_said_to_be_left_out(briefing: Briefing) -> None:
     """The count behind "… n more" is right."""
     text = guidance.for_model(briefing, Situation("compact"))
     if not briefing.reminders:
-        assert "## Key reminders" not in text
+        assert "\n\n## Key reminders\n" not in text
         return
-    section = text.split("## Key reminders\n")[1].split("\n\n##")[0].splitlines()
+    section = text.split("\n\n## Key reminders\n")[1].split("\n\n##")[0].splitlines()
     left = 0
     if section[-1].startswith("… "):
         left = int(section[-1].split()[1])

@@ -12,6 +12,10 @@ import click
 import pytest
 
 from holdfast.cli.main import cli
+from holdfast.formats import signs
+from holdfast.formats.canonical import files
+from holdfast.formats.canonical.sources import look
+from holdfast.formats.registry import FORMATS
 from holdfast.handlers import HANDLERS
 from holdfast.settings import RESTORE, Settings
 
@@ -76,11 +80,20 @@ def test_every_command_and_option_has_help() -> None:
 
     def walk(command: click.Command, name: str) -> None:
         assert command.help, name
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{name} {parameter.name}"
         if isinstance(command, click.Group):
             for key, inner in command.commands.items():
                 walk(inner, f"{name} {key}")
 
     walk(cli, "holdfast")
+
+
+def test_the_signs_name_every_format_and_where_it_lies() -> None:
+    """A format without a sign would silently be switched off."""
+    assert set(signs.SIGNS) == {each.name for each in FORMATS}
+    assert set(signs.SIGNS["canonical"]) == {files.FOLDER, look.LOCAL}
 
 
 @pytest.mark.parametrize(

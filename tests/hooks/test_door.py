@@ -297,6 +297,10 @@ def test_what_nothing_to_do_loads(holdfast_project: Project) -> None:
         "markdown_it",
         "pytest",
         "tomllib",
+        "pathlib",
+        "tempfile",
+        "difflib",
+        "dataclasses",
     }
     assert "holdfast.hooks.dispatch" in loaded
     assert not loaded & heavy
