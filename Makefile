@@ -32,7 +32,8 @@ bench: .venv/.ready
 	BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python bench/run.py
 
 clean:
-	rm -rf .venv .cache build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .cache build dist *.egg-info .mypy_cache .ruff_cache .import_linter_cache \
+		.pytest_cache .hypothesis
 
 # The install links file by file (editable_mode=strict), so that mypy and the import contract see
 # one real package. It is made again when a source file appears or goes, not when one is edited.
