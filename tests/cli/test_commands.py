@@ -409,3 +409,14 @@ def test_two_files_of_one_workflow_end_together(holdfast_project: Project) -> No
     holdfast_project.run("complete")
     assert holdfast_project.state_files() == []
     assert len(list((holdfast_project.root / ".claude/holdfast/archive").iterdir())) == 2
+
+
+def test_a_whole_name_that_has_ended_goes_before_a_longer_live_one(
+    holdfast_project: Project,
+) -> None:
+    """`undo Auth` means the Auth that was completed, and not "Auth v2"."""
+    holdfast_project.run("start", "Auth")
+    holdfast_project.run("complete")
+    holdfast_project.run("start", "Auth v2", "-p", "A,B")
+    assert "brought back: Auth," in holdfast_project.run("undo", "Auth").stdout
+    assert "Auth v2" in holdfast_project.run("resume", "auth v").stdout

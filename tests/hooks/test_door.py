@@ -274,56 +274,38 @@ def test_a_bug_in_a_handler_blocks_nothing(
     assert "test_door.py" in str(record["why"])
 
 
-def test_what_nothing_to_do_loads(holdfast_project: Project) -> None:
-    """A project without workflows must not pay for models, YAML, locks or the command line."""
-    code = (
-        "import sys, holdfast.__main__ as m; sys.argv = ['holdfast', 'hook']; m.main();"
-        "print(' '.join(sorted(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=encode(Session("s", str(holdfast_project.root)).pre_compact()),
-        env=holdfast_project.environment(),
-        capture_output=True,
-        check=True,
-    )
-    loaded = set(done.stdout.decode().split())
-    heavy = {
-        "pydantic",
-        "yaml",
-        "frontmatter",
-        "filelock",
-        "click",
-        "markdown_it",
-        "pytest",
-        "tomllib",
-        "pathlib",
-        "tempfile",
-        "difflib",
-        "dataclasses",
-    }
-    assert "holdfast.hooks.dispatch" in loaded
-    assert not loaded & heavy
-    assert "holdfast.handlers" not in loaded
-
-
-def test_what_a_save_loads(declared: Project) -> None:
-    """The command line and the test tools are never on a hook's path."""
+def loaded(project: Project) -> set[str]:
+    """The modules that one PreCompact loads."""
     code = (
         "import sys, holdfast.__main__ as m; sys.argv = ['holdfast', 'hook']; m.main();"
         "print('\\n' + ' '.join(sorted(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        input=encode(Session("s", str(declared.root)).pre_compact()),
-        env=declared.environment(),
-        cwd=declared.root,
+        input=encode(Session("s", str(project.root)).pre_compact()),
+        env=project.environment(),
+        cwd=project.root,
         capture_output=True,
         check=True,
     )
-    loaded = set(done.stdout.decode().splitlines()[-1].split())
-    assert "pydantic" in loaded
-    assert not loaded & {"click", "markdown_it", "pytest", "holdfast.cli", "holdfast.testing"}
+    return set(done.stdout.decode().splitlines()[-1].split())
+
+
+def test_what_nothing_to_do_loads(holdfast_project: Project) -> None:
+    """A project without workflows must not pay for models, YAML, locks or the command line."""
+    modules = loaded(holdfast_project)
+    heavy = {"pydantic", "yaml", "frontmatter", "filelock", "click", "markdown_it", "pytest"}
+    heavy |= {"tomllib", "pathlib", "tempfile", "difflib", "dataclasses"}
+    assert "holdfast.hooks.dispatch" in modules
+    assert not modules & heavy
+    assert "holdfast.handlers" not in modules
+
+
+def test_what_a_save_loads(declared: Project) -> None:
+    """The command line and the test tools are never on a hook's path."""
+    modules = loaded(declared)
+    assert "pydantic" in modules
+    assert not modules & {"click", "markdown_it", "pytest", "holdfast.cli", "holdfast.testing"}
 
 
 json_values = st.recursive(

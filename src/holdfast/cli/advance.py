@@ -1,4 +1,4 @@
-"""Commands that begin, advance, note and end a canonical workflow."""
+"""Commands that begin a canonical workflow, advance it and note what must not be lost."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from typing import Any, get_args
 
 import click
 
-from holdfast import restore
-from holdfast.cli.app import App, find, pass_app, say, workflow_option
-from holdfast.clock import iso
-from holdfast.errors import IllegalMove, NoSuchWorkflow
-from holdfast.formats.base import Workflow
-from holdfast.formats.canonical import lifecycle, view
+from holdfast.cli.app import App, pass_app, tell, workflow_option
+from holdfast.errors import IllegalMove
+from holdfast.formats.canonical import lifecycle
 from holdfast.formats.canonical.declaration import Status, WorkflowType
 from holdfast.formats.canonical.lifecycle import Beginning
 from holdfast.formats.canonical.sources.values import scalar
 from holdfast.formats.canonical.state import State
 from holdfast.formats.canonical.unite import normal_reading
 from holdfast.formats.canonical.view import Known
-from holdfast.guidance import for_person
-from holdfast.sync import Synced
 
 
 def _pairs(values: tuple[str, ...]) -> dict[str, Any]:
@@ -38,17 +33,11 @@ def _meaningful(texts: tuple[str, ...]) -> None:
         raise click.BadParameter("an empty text says nothing")
 
 
-def _told(synced: Synced, known: Known, verb: str) -> None:
-    workflow = view.workflow_of(known, synced.place)
-    synced.take(workflow)
-    say(for_person(workflow.briefing, verb))
-
-
 def _change(app: App, name: str | None, verb: str, mutate: Callable[[State], State]) -> Known:
     synced = app.change()
     workflow = app.canonical(synced, name)
     known = lifecycle.change(synced.place, workflow.key, mutate)
-    _told(synced, known, verb)
+    tell(synced, known, verb)
     return known
 
 
@@ -90,7 +79,7 @@ def start(
     synced = app.change(save=False, stay=False)
     names = [each.strip() for each in (*phases.split(","), *named) if each.strip()]
     beginning = Beginning(name.strip(), kind, names, reading, reminders, _pairs(context), apart)
-    _told(synced, lifecycle.start(synced.place, beginning), "started")
+    tell(synced, lifecycle.start(synced.place, beginning), "started")
 
 
 @click.group()
@@ -215,109 +204,4 @@ def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str 
     _really_gone(known, [key for key in drop if key in known.state.context])
 
 
-@click.command()
-@click.argument("name", required=False)
-@pass_app
-def complete(app: App, name: str | None) -> None:
-    """End the workflow: its file is archived and deleted, and it stays ended."""
-    synced = app.change(save=False)
-    workflow = app.canonical(synced, name)
-    tombstone = lifecycle.complete(synced.place, workflow.key)
-    say(f"Workflow completed: {workflow.name}. Its last state is in {tombstone.archive}")
-    if workflow.declared:
-        say("The markdown that declares it stays as it is; it counts again when it is changed.")
-
-
-@click.command()
-@click.argument("name", required=False)
-@pass_app
-def ignore(app: App, name: str | None) -> None:
-    """Leave a workflow alone: neither save nor restore it until `holdfast resume`."""
-    synced = app.change(save=False)
-    workflow = app.meant(synced, name)
-    lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=True)
-    say(f"Workflow ignored: {workflow.name}. Take it up again: holdfast resume {workflow.name!r}")
-
-
-@click.command()
-@click.argument("name")
-@pass_app
-def switch(app: App, name: str) -> None:
-    """Make NAME the workflow of this session."""
-    if not app.surroundings.session:
-        raise IllegalMove(
-            "no session is known here, so there is nothing to switch",
-            hint="Claude Code sets CLAUDE_CODE_SESSION_ID in its shell; run this from there.",
-        )
-    synced = app.change()
-    workflow = find(synced.workflows, name)
-    if workflow.standing not in {"active", "stale"}:
-        raise IllegalMove(f"{workflow.name!r} is {workflow.standing}: {workflow.remark}")
-    if workflow.standing == "stale":
-        lifecycle.touch(synced.place, workflow.key)
-    synced.take(workflow)
-    say(for_person(workflow.briefing, "of this session"))
-
-
-@click.command()
-@click.argument("name", required=False)
-@pass_app
-def resume(app: App, name: str | None) -> None:
-    """Take a workflow up in this session and print where it stands.
-
-    Also brings back one that was ignored or has ended.
-    """
-    synced = app.change()
-    if name:
-        workflow = _live(synced, name)
-        ended = None if workflow else lifecycle.ended(synced.place, name)
-        if ended:
-            lifecycle.revive(synced.place, ended)
-        elif workflow and workflow.standing == "ignored":
-            lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=False)
-        elif workflow and workflow.standing == "stale":
-            lifecycle.touch(synced.place, workflow.key)
-    synced = app.change()
-    workflow = app.meant(synced, name)
-    synced.take(workflow)
-    say(restore.text(synced, workflow, synced.choice(), "now"))
-
-
-def _live(synced: Synced, name: str) -> Workflow | None:
-    """The workflow called *name*, if it is one that is still kept or declared."""
-    live = [each for each in synced.workflows if each.kept or each.standing == "active"]
-    try:
-        return find(live, name)
-    except NoSuchWorkflow:
-        return None
-
-
-@click.command()
-@click.argument("name", required=False)
-@pass_app
-def undo(app: App, name: str | None) -> None:
-    """Go back to the state before the last change, or take back the last `complete`."""
-    synced = app.change()
-    last_change = max((iso(each.changed_at) for each in synced.workflows if each.kept), default="")
-    live = _live(synced, name) if name else None
-    ended = None if live else lifecycle.ended(synced.place, name, since=last_change)
-    if ended:
-        _told(synced, lifecycle.revive(synced.place, ended), "brought back")
-        return
-    workflow = app.canonical(synced, name)
-    _told(synced, lifecycle.undo(synced.place, workflow.key), "set back")
-
-
-COMMANDS = (
-    start,
-    phase,
-    block,
-    remind,
-    read,
-    context,
-    complete,
-    undo,
-    switch,
-    resume,
-    ignore,
-)
+COMMANDS = (start, phase, block, remind, read, context)

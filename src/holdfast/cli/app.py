@@ -13,6 +13,8 @@ from holdfast import sync
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
+from holdfast.formats.canonical.view import Known, workflow_of
+from holdfast.guidance import for_person
 from holdfast.plaintext import clean, escaped
 from holdfast.project import Surroundings
 from holdfast.store import COMMAND_WAIT
@@ -149,3 +151,10 @@ def dump(value: object) -> None:
     """Print JSON as UTF-8."""
     text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
     click.echo(escaped(text).encode("utf-8", "replace"))
+
+
+def tell(synced: Synced, known: Known, verb: str) -> None:
+    """Say where a canonical workflow stands now; whoever changed it has taken it up."""
+    workflow = workflow_of(known, synced.place)
+    synced.take(workflow)
+    say(for_person(workflow.briefing, verb))

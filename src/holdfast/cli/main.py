@@ -7,7 +7,7 @@ import sys
 import click
 
 from holdfast import __version__
-from holdfast.cli import advance, cycles, looking
+from holdfast.cli import advance, cycles, looking, standing
 from holdfast.cli.app import App, Failed
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
@@ -50,7 +50,12 @@ def hook() -> None:
     raise AssertionError("unreachable")
 
 
-for command in (*advance.COMMANDS, *looking.COMMANDS, *cycles.COMMANDS):
+for command in (
+    *advance.COMMANDS,
+    *standing.COMMANDS,
+    *looking.COMMANDS,
+    *cycles.COMMANDS,
+):
     cli.add_command(command)
 
 

@@ -34,7 +34,13 @@ phases = values | st.fixed_dictionaries(
 )
 files = st.fixed_dictionaries(
     {"workflow": values, "phase": phases},
-    optional=dict.fromkeys((*("workflow_type", "required_reading", "context", "key_reminders", "created_at"), *("holdfast", "more")), values),
+    optional=dict.fromkeys(
+        (
+            *("workflow_type", "required_reading", "context", "key_reminders", "created_at"),
+            *("holdfast", "more"),
+        ),
+        values,
+    ),
 )
 
 

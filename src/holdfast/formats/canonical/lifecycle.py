@@ -326,14 +326,22 @@ def ignore(place: Place, key: str, name: str, *, ignored: bool) -> None:
         ledger.save(place.store, entries, place.now)
 
 
-def ended(place: Place, name: str | None, since: str = "") -> str | None:
-    """The key of the workflow that ended last: of those called *name*, or after *since*."""
-    entries = ledger.load(place.store).finished
-    latest_first = sorted(entries, key=lambda key: entries[key].at, reverse=True)
-    if name is None:
-        return next((key for key in latest_first if entries[key].at > since), None)
+def ended_since(place: Place, moment: str) -> str | None:
+    """The key of the workflow that ended last, if that was after *moment*."""
+    return next((key for key, at, _ in _latest_first(place) if at > moment), None)
+
+
+def ended_called(place: Place, name: str, *, whole: bool) -> str | None:
+    """The key of the workflow of that name that ended last; unless *whole*, its beginning will do."""
     wanted = name.casefold()
-    names = {key: entries[key].name.casefold() for key in latest_first}
-    whole = (key for key in latest_first if names[key] == wanted)
-    begun = (key for key in latest_first if names[key].startswith(wanted))
-    return next(chain(whole, begun), None)
+    names = [(key, each.casefold()) for key, _, each in _latest_first(place)]
+    same = (key for key, each in names if each == wanted)
+    begun = (key for key, each in names if each.startswith(wanted) and not whole)
+    return next(chain(same, begun), None)
+
+
+def _latest_first(place: Place) -> list[tuple[str, str, str]]:
+    """Key, end and name of each workflow that has ended."""
+    entries = ledger.load(place.store).finished.items()
+    found = [(key, each.at, each.name) for key, each in entries]
+    return sorted(found, key=lambda each: each[1], reverse=True)

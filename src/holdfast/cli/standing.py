@@ -1,0 +1,122 @@
+"""Commands that say whether a workflow is worked on: ended, set back, taken up, left alone."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast import restore
+from holdfast.cli.app import App, find, pass_app, say, tell
+from holdfast.clock import iso
+from holdfast.errors import IllegalMove, NoSuchWorkflow
+from holdfast.formats.base import Workflow
+from holdfast.formats.canonical import lifecycle
+from holdfast.guidance import for_person
+from holdfast.sync import Synced
+
+
+@click.command()
+@click.argument("name", required=False)
+@pass_app
+def complete(app: App, name: str | None) -> None:
+    """End the workflow: its file is archived and deleted, and it stays ended."""
+    synced = app.change(save=False)
+    workflow = app.canonical(synced, name)
+    tombstone = lifecycle.complete(synced.place, workflow.key)
+    say(f"Workflow completed: {workflow.name}. Its last state is in {tombstone.archive}")
+    if workflow.declared:
+        say("The markdown that declares it stays as it is; it counts again when it is changed.")
+
+
+@click.command()
+@click.argument("name", required=False)
+@pass_app
+def undo(app: App, name: str | None) -> None:
+    """Go back to the state before the last change, or take back the last `complete`."""
+    synced = app.change()
+    if name:
+        ended = _live_or_ended(synced, name)[1]
+    else:
+        changes = (iso(each.changed_at) for each in synced.workflows if each.kept)
+        ended = lifecycle.ended_since(synced.place, max(changes, default=""))
+    if ended:
+        tell(synced, lifecycle.revive(synced.place, ended), "brought back")
+        return
+    workflow = app.canonical(synced, name)
+    tell(synced, lifecycle.undo(synced.place, workflow.key), "set back")
+
+
+@click.command()
+@click.argument("name")
+@pass_app
+def switch(app: App, name: str) -> None:
+    """Make NAME the workflow of this session."""
+    if not app.surroundings.session:
+        raise IllegalMove(
+            "no session is known here, so there is nothing to switch",
+            hint="Claude Code sets CLAUDE_CODE_SESSION_ID in its shell; run this from there.",
+        )
+    synced = app.change()
+    workflow = find(synced.workflows, name)
+    if workflow.standing not in {"active", "stale"}:
+        raise IllegalMove(f"{workflow.name!r} is {workflow.standing}: {workflow.remark}")
+    if workflow.standing == "stale":
+        lifecycle.touch(synced.place, workflow.key)
+    synced.take(workflow)
+    say(for_person(workflow.briefing, "of this session"))
+
+
+@click.command()
+@click.argument("name", required=False)
+@pass_app
+def resume(app: App, name: str | None) -> None:
+    """Take a workflow up in this session and print where it stands.
+
+    Also brings back one that was ignored or has ended.
+    """
+    synced = app.change()
+    if name:
+        live, ended = _live_or_ended(synced, name)
+        if ended:
+            lifecycle.revive(synced.place, ended)
+        elif live and live.standing == "ignored":
+            lifecycle.ignore(synced.place, live.key, live.name, ignored=False)
+        elif live and live.standing == "stale":
+            lifecycle.touch(synced.place, live.key)
+        key = ended or (live.key if live else "")
+        synced = app.change()
+    else:
+        key = app.meant(synced, None).key
+    workflow = next((each for each in synced.workflows if each.key == key), None)
+    workflow = workflow or app.meant(synced, name)
+    synced.take(workflow)
+    say(restore.text(synced, workflow, synced.choice(), "now"))
+
+
+def _live_or_ended(synced: Synced, name: str) -> tuple[Workflow | None, str | None]:
+    """What *name* means: a workflow that is kept or declared, or the key of one that has ended.
+
+    A whole name goes before the beginning of one, and a live workflow before an ended one.
+    """
+    live = [each for each in synced.workflows if each.kept or each.standing == "active"]
+    try:
+        found = find(live, name)
+    except NoSuchWorkflow:
+        found = None
+    if found and found.name.casefold() == name.casefold():
+        return found, None
+    ended = lifecycle.ended_called(synced.place, name, whole=found is not None)
+    return (None, ended) if ended else (found, None)
+
+
+@click.command()
+@click.argument("name", required=False)
+@pass_app
+def ignore(app: App, name: str | None) -> None:
+    """Leave a workflow alone: neither save nor restore it until `holdfast resume`."""
+    synced = app.change(save=False)
+    workflow = app.meant(synced, name)
+    lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=True)
+    say(f"Workflow ignored: {workflow.name}. Take it up again: holdfast resume {workflow.name!r}")
+
+
+COMMANDS = (complete, undo, switch, resume, ignore)
