@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -135,47 +136,54 @@ def why(app: App, as_json: bool) -> None:
     """What was looked at, and why something was or was not detected, saved or restored."""
     synced = app.look()
     choice = synced.choice()
-    last = _last_runs(app, synced)
+    facts = {
+        "root": synced.root,
+        "searched": synced.searched,
+        "switched_off": _switched_off(app, synced),
+        "looked": [{"path": path, "found": found} for path, found in synced.looked],
+        "chosen": choice.chosen and choice.chosen.name,
+        "why": choice.why,
+        "others": [restore.in_brief(each) for each in choice.others],
+        "notes": synced.notes,
+        "last_runs": _last_runs(app, synced),
+    }
     if as_json:
-        dump(
-            {
-                "root": synced.root,
-                "searched": synced.searched,
-                "enabled": synced.place.settings.enabled and not app.surroundings.disabled,
-                "looked": [{"path": path, "found": found} for path, found in synced.looked],
-                "chosen": choice.chosen and choice.chosen.name,
-                "why": choice.why,
-                "others": [restore.in_brief(each) for each in choice.others],
-                "notes": synced.notes,
-                "last_runs": last,
-            }
-        )
+        dump(facts)
         return
-    say(f"Project root: {synced.root}")
-    for folder in synced.searched:
-        if folder != synced.root:
-            say(f"  also searched: {folder}")
+    for line in _explained(facts, synced.place.settings.plans):
+        say(line)
+
+
+def _switched_off(app: App, synced: Synced) -> str | None:
     if app.surroundings.disabled:
-        say("Switched off: HOLDFAST_DISABLE is set.")
-    if not synced.place.settings.enabled:
-        say("Switched off: enabled = false in the settings.")
-    say("Looked at:")
-    for path, found in synced.looked:
-        say(f"  {one_line(path)}: {one_line(found)}")
-    if not synced.looked:
-        plans = ", ".join(synced.place.settings.plans)
-        say(f"  nothing there: no CLAUDE.local.md, no plan ({plans}), no state file")
-    if choice.chosen:
-        say(f"Chosen: {one_line(choice.chosen.name)}, because {choice.why}.")
-    else:
-        say(f"Nothing chosen: {choice.why}.")
-    for each in choice.others:
-        say(f"  not chosen: {one_line(restore.in_brief(each))}")
-    for note in synced.notes:
-        say(f"Note: {one_line(note)}")
-    say("Last hook runs:" if last else "No hook has run here yet (holdfast log).")
-    for record in last:
-        say(f"  {_run_line(record)}")
+        return "HOLDFAST_DISABLE is set"
+    return None if synced.place.settings.enabled else "enabled = false in the settings"
+
+
+def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
+    yield f"Project root: {facts['root']}"
+    for folder in facts["searched"]:
+        if folder != facts["root"]:
+            yield f"  also searched: {folder}"
+    if facts["switched_off"]:
+        yield f"Switched off: {facts['switched_off']}."
+    yield "Looked at:"
+    for each in facts["looked"]:
+        yield f"  {one_line(each['path'])}: {one_line(each['found'])}"
+    if not facts["looked"]:
+        yield f"  nothing there: no CLAUDE.local.md, no plan ({', '.join(plans)}), no state file"
+    chosen, reason = facts["chosen"], facts["why"]
+    yield (
+        f"Chosen: {one_line(chosen)}, because {reason}." if chosen else f"Nothing chosen: {reason}."
+    )
+    for other in facts["others"]:
+        yield f"  not chosen: {one_line(other)}"
+    for note in facts["notes"]:
+        yield f"Note: {one_line(note)}"
+    runs = facts["last_runs"]
+    yield "Last hook runs:" if runs else "No hook has run here yet (holdfast log)."
+    for record in runs:
+        yield f"  {_run_line(record)}"
 
 
 def _last_runs(app: App, synced: Synced) -> list[dict[str, object]]:

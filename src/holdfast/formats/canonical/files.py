@@ -50,7 +50,7 @@ class Unusable:
 def slug(name: str) -> str:
     """A folder name for *name*: lower case, hyphens, letters of any script, never empty."""
     # By hand: it needs no transliteration table, and the library's import costs a third of a start.
-    folded = unicodedata.normalize("NFC", name).casefold()
+    folded = unicodedata.normalize("NFC", name).lower()
     spaced = "".join(
         character if character.isalnum() or unicodedata.category(character)[0] == "M" else " "
         for character in folded
