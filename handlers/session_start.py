@@ -9,7 +9,7 @@ from holdfast import guidance, restore, sync
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
-from holdfast.selection import Choice
+from holdfast.selection import Choice, origin
 from holdfast.store import HOOK_WAIT
 from holdfast.wire.events import SessionStart
 from holdfast.wire.replies import Nothing, Reply, Restored
@@ -27,8 +27,9 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     entry.why += notes
     depth = synced.place.settings.restores(event.source)
     if not synced.place.settings.enabled or depth == "off":
-        entry.decided = "nothing: switched off in the settings"
+        entry.decided = f"nothing: {event.source} is switched off in the settings or not known"
         return Nothing()
+    entry.why += [f"saved {name!r}" for name in synced.saved]
     choice = synced.choice()
     if choice.chosen is None:
         entry.decided = f"nothing restored: {choice.why}"
@@ -39,11 +40,13 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         return Restored(message=_message([*left, *notes]))
     chosen = choice.chosen
     entry.why.append(f"{chosen.name!r}: {choice.why}")
-    entry.why += [f"not {each.name!r}: {each.remark or each.standing}" for each in choice.others]
+    entry.why += [f"not {each.name!r}: {each.remark or origin(each)}" for each in choice.others]
     if depth == "line":
         entry.decided = f"named {chosen.name!r}"
         synced.told()
         return Restored(guidance.in_one_line(chosen.briefing), _message(notes))
+    if synced.claim and synced.claim.workflow not in {"", chosen.key}:
+        notes.insert(0, f"not the one before, because {choice.why}")
     synced.take(chosen)
     synced.told()
     entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"

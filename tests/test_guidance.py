@@ -35,7 +35,7 @@ briefings = st.builds(
 def test_guidance_is_never_over_its_budget(briefing: Briefing, others: list[str]) -> None:
     """And the head, with phase and reading, is in the first 2,000 units."""
     items = [Item(path) for path in briefing.reading]
-    text = guidance.for_model(briefing, Situation("compact", items, others, others))
+    text = guidance.for_model(briefing, Situation("compact", items, others, remarks=others))
     assert units(text) <= CONTEXT_LIMIT
     head = shorten(text, HEAD)
     assert f"phase {briefing.phase} of {briefing.phases}" in head

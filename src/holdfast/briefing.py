@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Briefing:
     gate: str | None = None
     reading: tuple[str, ...] = ()  # each with its @
     reminders: tuple[str, ...] = ()
-    context: tuple[tuple[str, str], ...] = ()
+    context: tuple[tuple[str, Any], ...] = ()  # values as JSON has them
     state_path: str | None = None  # relative to the root; None while nothing is saved
 
     @property
@@ -30,3 +32,8 @@ class Briefing:
     def phase_title(self) -> str:
         """The phase's name, unless that is only its number again."""
         return "" if self.phase_name == f"Phase {self.phase}" else self.phase_name
+
+
+def shown(value: object) -> str:
+    """A context value as text."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.briefing import Briefing
+from holdfast.briefing import Briefing, shown
 from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten, units
 from holdfast.reading import Item
 
@@ -32,6 +32,7 @@ class Situation:
     arrival: str  # compact, resume, fork, or "now" for a preview
     reading: Sequence[Item] = ()
     others: Sequence[str] = ()  # one line each
+    root: str = ""  # the project's, where it is not the one around the working directory
     remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
 
 
@@ -98,8 +99,8 @@ def _reading_section(lines: Sequence[str], room: int) -> tuple[str, list[str]]:
     return "\n".join([heading, *shown]), left
 
 
-def _context_line(key: str, value: str) -> str:
-    return f"- {one_line(key, 100)}: {one_line(value, _ITEM)}"
+def _context_line(key: str, value: object) -> str:
+    return f"- {one_line(key, 100)}: {one_line(shown(value), _ITEM)}"
 
 
 def _action(briefing: Briefing, situation: Situation) -> str:
@@ -124,6 +125,8 @@ def _action(briefing: Briefing, situation: Situation) -> str:
     lines += [f"{number}. {step}" for number, step in enumerate(steps, 1)]
     if briefing.state_path:
         lines.append(f"State file: {one_line(briefing.state_path, 400)}")
+    if situation.root:
+        lines.append(f"All paths are relative to the project {one_line(situation.root, 400)}")
     lines += [f"Note: {one_line(each, 300)}" for each in situation.remarks[:5]]
     return "\n".join(lines)
 
@@ -205,6 +208,8 @@ def for_person(briefing: Briefing, verb: str) -> str:
     """One line: which workflow, and where it stands."""
     line = f"Workflow {verb}: {one_line(briefing.name, 120)}, {briefing.where}"
     line += _titled(briefing, " (", ")")
+    if briefing.status != "in_progress":
+        line = f"{line}, {briefing.status.replace('_', ' ')}"
     if briefing.next_action:
         return f"{line}. Next: {one_line(briefing.next_action, 160)}"
     return line

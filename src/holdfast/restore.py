@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from holdfast import guidance, reading
 from holdfast.formats.base import Workflow
+from holdfast.project import contains
 from holdfast.selection import Choice
 from holdfast.sync import Synced
 
@@ -18,7 +21,9 @@ def text(synced: Synced, workflow: Workflow, choice: Choice, arrival: str) -> st
     named = [in_brief(each) for each in others[:_NAMED]]
     if len(others) > _NAMED:
         named.append(f"… {len(others) - _NAMED} more: holdfast list")
-    situation = guidance.Situation(arrival, items, named, synced.notes)
+    here = contains(synced.root, os.path.realpath(synced.cwd))
+    root = "" if here else synced.root
+    situation = guidance.Situation(arrival, items, named, root, synced.notes)
     return guidance.for_model(workflow.briefing, situation)
 
 

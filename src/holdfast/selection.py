@@ -65,16 +65,18 @@ def _first(active: Sequence[Workflow], circumstances: Circumstances) -> tuple[Wo
             return own, "this session works on it"
         return newer, f"it was declared after this session took up {own.name!r}"
     if len(active) == 1:
-        return first, f"it is the only active one, {_origin(first)}"
-    return first, _origin(first)
+        return first, f"it is the only active one: {origin(first)}"
+    before = {"local": "that goes before all else", "plan": "it is the one edited last"}
+    return first, f"{origin(first)}, and {before.get(first.declared or '', 'it is the newest')}"
 
 
-def _origin(workflow: Workflow) -> str:
+def origin(workflow: Workflow) -> str:
+    """Why there is a case for *workflow* at all."""
     if workflow.declared == "local":
         return "CLAUDE.local.md declares it"
     if workflow.declared == "plan":
-        return "its plan is the latest edited one in progress"
-    return "it is the one that was changed last"
+        return "a plan in progress declares it"
+    return f"it was last changed on {workflow.changed_at:%Y-%m-%d}"
 
 
 def _declared_since(workflow: Workflow, claim: Claim, circumstances: Circumstances) -> bool:

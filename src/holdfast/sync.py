@@ -21,6 +21,7 @@ class Synced:
     """All workflows of the project as they are now, and what came of saving them."""
 
     place: Place
+    cwd: str
     session: str | None
     state_dir: str | None
     claim: sessions.Claim | None
@@ -114,7 +115,7 @@ def run(
     """
     claim = sessions.recall(surroundings.state_dir, session)
     place = place_for(cwd, claim if stay else None, surroundings, clock)
-    synced = Synced(place, session, surroundings.state_dir, claim)
+    synced = Synced(place, cwd, session, surroundings.state_dir, claim)
     synced.searched = project.candidates(cwd, surroundings.client_project)
     synced.notes += place.problems
     if not place.settings.enabled:

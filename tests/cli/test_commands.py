@@ -24,7 +24,8 @@ def test_start_takes_every_fact(holdfast_project: Project) -> None:
         "--remind", "one", "--remind", "two",
         "--context", "iteration=3", "--context", "ok=true", "--context", "url=a=b",
     )  # fmt: skip
-    assert done.stdout == "Workflow started: QA, phase 1/3 (Run)\n"
+    kept = holdfast_project.state_files()[0]
+    assert done.stdout == f"Workflow started: QA, phase 1/3 (Run)\n  kept in {kept}\n"
     state = holdfast_project.state()
     state.pop("holdfast")
     state.pop("created_at")
@@ -420,3 +421,175 @@ def test_a_whole_name_that_has_ended_goes_before_a_longer_live_one(
     holdfast_project.run("start", "Auth v2", "-p", "A,B")
     assert "brought back: Auth," in holdfast_project.run("undo", "Auth").stdout
     assert "Auth v2" in holdfast_project.run("resume", "auth v").stdout
+
+
+def test_complete_ends_the_one_that_was_just_finished(holdfast_project: Project) -> None:
+    """It ended the other one, because that was the active one."""
+    holdfast_project.run("start", "Alpha", "-p", "A,B")
+    holdfast_project.run("start", "Beta", "-p", "A,B")
+    holdfast_project.run("phase", "set", "2", "-s", "completed", "-w", "Beta")
+    assert "Workflow completed: Beta" in holdfast_project.run("complete").stdout
+    assert [each["workflow"] for each in holdfast_project.states()] == ["Alpha"]
+
+
+def test_complete_in_a_session_ends_its_own(holdfast_project: Project) -> None:
+    """Whatever was changed last by others."""
+    holdfast_project.run("start", "Mine", "-p", "A,B", session="one")
+    holdfast_project.run("phase", "set", "2", "-s", "completed", session="one")
+    holdfast_project.run("start", "Other", "-p", "A,B", session="two")
+    assert "Workflow completed: Mine" in holdfast_project.run("complete", session="one").stdout
+
+
+def test_what_ended_in_the_main_worktree_has_ended_in_a_new_one(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The plan is committed, the record of endings is not."""
+    holdfast_project.write(".gitignore", "untracked\n.claude\n")
+    holdfast_project.plan("001-x", {"One": ["a"]}, title="Done work")
+    holdfast_project.git("init", "-q", "-b", "main")
+    holdfast_project.git("add", "-A")
+    holdfast_project.git("commit", "-qm", "plan")
+    compaction_cycle(session="one")
+    holdfast_project.run("complete")
+    side = holdfast_project.worktree("side")
+    assert compaction_cycle(cwd=side, session="two").guidance == ""
+    done = holdfast_project.run("resume", "Done work", cwd=side, check=False)
+    assert done.returncode == 1
+    assert "holdfast start" in done.stderr
+
+
+def test_an_unreadable_phase_is_told(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It was restored as phase 1 of 1, and only `why` knew better."""
+    holdfast_project.write("CLAUDE.local.md", "# Workflow State\n\nWorkflow: X\nPhase: 2-3\n")
+    cycle = compaction_cycle()
+    assert "unreadable" in cycle.guidance
+    assert "unreadable" in cycle.message
+    assert "unreadable" in holdfast_project.run("status").stdout
+
+
+def test_resume_says_what_it_cannot_do(holdfast_project: Project) -> None:
+    """It printed guidance for a workflow that is over, and for a shell without a session."""
+    start(holdfast_project)
+    shown = holdfast_project.run("resume").stdout
+    assert "No session is known here" in shown
+    assert "No session is known here" not in holdfast_project.run("resume", session="s").stdout
+    holdfast_project.run("phase", "set", "3", "-s", "completed")
+    done = holdfast_project.run("resume", "Feature X", check=False)
+    assert done.returncode == 1
+    assert "all phases completed" in done.stderr
+
+
+def test_start_beside_another_one_says_so(holdfast_project: Project) -> None:
+    """Without a session, CLAUDE.local.md stays in force."""
+    holdfast_project.declare("Declared")
+    shown = holdfast_project.run("start", "Extra").stdout
+    assert "In force here is still 'Declared'" in shown
+    assert "In force" not in holdfast_project.run("start", "More", session="s").stdout
+
+
+def test_the_person_is_told_when_a_session_gets_another_workflow(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A new plan moved it without a word."""
+    holdfast_project.declare("First")
+    compaction_cycle()
+    holdfast_project.declare("Second")
+    message = compaction_cycle().message
+    assert "Workflow restored: Second" in message
+    assert "declared after this session took up 'First'" in message
+
+
+def test_guidance_names_the_project_when_it_is_elsewhere(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Paths are relative to it, and the agent is in a worktree or another folder."""
+    holdfast_project.declare("W", reading=["@a.md"])
+    assert "relative to the project" not in compaction_cycle().guidance
+    side = holdfast_project.worktree("side")
+    guidance = compaction_cycle(cwd=side).guidance
+    assert f"relative to the project {holdfast_project.root}" in guidance
+
+
+def test_the_state_file_is_named_when_session_start_makes_it(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Only a PreCompact before it made the line appear."""
+    holdfast_project.declare("W")
+    guidance = compaction_cycle(pre_compact=False).guidance
+    assert (
+        f"State file: {holdfast_project.state_files()[0].relative_to(holdfast_project.root)}"
+        in guidance
+    )
+
+
+def test_list_names_what_has_ended_as_it_ended(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The markdown's number was shown, and workflows begun by command vanished."""
+    holdfast_project.declare("Declared", phase="4/10 - SEO")
+    compaction_cycle()
+    holdfast_project.run("phase", "set", "7")
+    holdfast_project.run("complete", "Declared")
+    start(holdfast_project)
+    holdfast_project.run("complete", "Feature X")
+    shown = holdfast_project.run("list").stdout
+    assert "7/10" in shown
+    assert "Feature X: completed on" in shown
+
+
+def test_commands_say_what_they_did(holdfast_project: Project) -> None:
+    """One answer for everything told nothing."""
+    start(holdfast_project)
+    assert "added: a" in holdfast_project.run("remind", "a").stdout
+    assert "already there: a" in holdfast_project.run("remind", "a").stdout
+    assert "taken out: a" in holdfast_project.run("remind", "--drop", "a").stdout
+    assert "k = 1" in holdfast_project.run("context", "k=1").stdout
+    assert "by: keys" in holdfast_project.run("block", "keys").stdout
+    assert "blocked" in holdfast_project.run("read", "@x.md").stdout
+    shown = holdfast_project.run("read", "../outside.md", "gone.md").stdout
+    assert "outside the project: ../outside.md" in shown
+    assert "missing: gone.md" in shown
+
+
+def test_a_path_from_a_subdirectory_is_kept_from_the_root(holdfast_project: Project) -> None:
+    """It was kept as ../../docs and counted as outside."""
+    holdfast_project.git("init", "-q")
+    start(holdfast_project)
+    holdfast_project.write("docs/a.md", "text")
+    holdfast_project.write("src/deep/b.md", "text")
+    deep = holdfast_project.root / "src" / "deep"
+    holdfast_project.run("read", "../../docs/a.md", "@b.md", "@docs/a.md", cwd=deep)
+    assert holdfast_project.state()["required_reading"] == ["@docs/a.md", "@src/deep/b.md"]
+
+
+@pytest.mark.parametrize("command", ["status", "list", "show", "preview", "simulate"])
+def test_looking_while_switched_off_says_so(command: str, holdfast_project: Project) -> None:
+    """It looked as if there were no workflow."""
+    start(holdfast_project)
+    holdfast_project.write(".claude/holdfast.toml", "enabled = false\n")
+    assert "switched off" in holdfast_project.run(command, check=False).stderr
+
+
+def test_json_has_times_and_values_as_our_files_have_them(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Numbers stay numbers, and times are ISO 8601."""
+    holdfast_project.declare("W", context={"n": 3, "yes": "true"})
+    unsaved = json.loads(holdfast_project.run("show", "--json").stdout)
+    assert unsaved["created_at"] is None
+    compaction_cycle()
+    facts = json.loads(holdfast_project.run("show", "--json").stdout)
+    assert facts["briefing"]["context"] == {"n": 3, "yes": True}
+    for key in ("created_at", "changed_at", "declared_at"):
+        assert facts[key].endswith("Z")
+
+
+def test_a_total_that_is_too_small_is_the_thing_that_is_wrong(holdfast_project: Project) -> None:
+    """It said that phase 2 of 3 is the last one."""
+    start(holdfast_project)
+    holdfast_project.run("phase", "next")
+    done = holdfast_project.run("phase", "next", "--total", "2", check=False)
+    assert "there is no phase 3 of 2" in done.stderr
+    assert "complete" not in done.stderr

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from holdfast.cli.app import App, pass_app, tell, workflow_option
+from holdfast.briefing import shown
+from holdfast.cli.app import App, pass_app, say, tell, workflow_option
 from holdfast.errors import IllegalMove
 from holdfast.formats.canonical import lifecycle
 from holdfast.formats.canonical.declaration import Status, WorkflowType
@@ -15,7 +18,8 @@ from holdfast.formats.canonical.lifecycle import Beginning
 from holdfast.formats.canonical.sources.values import scalar
 from holdfast.formats.canonical.state import State
 from holdfast.formats.canonical.unite import normal_reading
-from holdfast.formats.canonical.view import Known
+from holdfast.formats.canonical.view import Known, workflow_of
+from holdfast.reading import resolve
 
 
 def _pairs(values: tuple[str, ...]) -> dict[str, Any]:
@@ -33,11 +37,13 @@ def _meaningful(texts: tuple[str, ...]) -> None:
         raise click.BadParameter("an empty text says nothing")
 
 
-def _change(app: App, name: str | None, verb: str, mutate: Callable[[State], State]) -> Known:
+def _change(
+    app: App, name: str | None, verb: str, mutate: Callable[[State], State], *details: str
+) -> Known:
     synced = app.change()
     workflow = app.canonical(synced, name)
     known = lifecycle.change(synced.place, workflow.key, mutate)
-    tell(synced, known, verb)
+    tell(synced, known, verb, *details)
     return known
 
 
@@ -79,7 +85,17 @@ def start(
     synced = app.change(save=False, stay=False)
     names = [each.strip() for each in (*phases.split(","), *named) if each.strip()]
     beginning = Beginning(name.strip(), kind, names, reading, reminders, _pairs(context), apart)
-    tell(synced, lifecycle.start(synced.place, beginning), "started")
+    known = lifecycle.start(synced.place, beginning)
+    workflow = workflow_of(known, synced.place)
+    tell(
+        synced,
+        known,
+        "started",
+        f"kept in {synced.place.root / (workflow.briefing.state_path or '')}",
+    )
+    chosen = app.look(stay=False).choice().chosen
+    if chosen and chosen.key != workflow.key:
+        say(f"  In force here is still {chosen.name!r}; name this one with -w {workflow.name!r}.")
 
 
 @click.group()
@@ -142,7 +158,8 @@ def block(app: App, reason: str, clear: bool, name: str | None) -> None:
     if clear:
         _change(app, name, "unblocked", lifecycle.unblocked)
     else:
-        _change(app, name, "blocked", lambda state: lifecycle.blocked(state, reason))
+        details = [f"by: {reason}"] if reason else []
+        _change(app, name, "blocked", lambda state: lifecycle.blocked(state, reason), *details)
 
 
 @click.command()
@@ -162,18 +179,43 @@ def remind(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> No
 @pass_app
 def read(app: App, paths: tuple[str, ...], drop: bool, name: str | None) -> None:
     """Add required reading."""
-    _items(app, name, "required_reading", tuple(normal_reading(path) for path in paths), drop)
+    root = app.look().place.root
+    _items(app, name, "required_reading", tuple(_from_root(path, root) for path in paths), drop)
+
+
+def _from_root(path: str, root: Path) -> str:
+    """A path as it is kept: relative to the root, also when it was given from a subdirectory."""
+    plain = path.removeprefix("@")
+    here = Path(os.path.realpath(plain))
+    if (
+        Path.cwd() != root
+        and (here.exists() or plain.startswith("."))
+        and here.is_relative_to(root)
+    ):
+        return f"@{here.relative_to(root).as_posix()}"
+    return normal_reading(path)
 
 
 def _items(app: App, name: str | None, field: str, items: tuple[str, ...], drop: bool) -> None:
     _meaningful(items)
     add, gone = ((), items) if drop else (items, ())
+    told: list[str] = []
 
     def mutate(state: State) -> State:
+        there = getattr(state, field)
+        told.extend(f"already there: {item}" for item in add if item in there)
+        told.extend(f"added: {item}" for item in add if item not in there)
+        told.extend(f"taken out: {item}" for item in gone)
         return lifecycle.with_items(state, field, add, gone)
 
-    known = _change(app, name, "noted", mutate)
+    synced = app.change()
+    known = lifecycle.change(synced.place, app.canonical(synced, name).key, mutate)
     _really_gone(known, [item for item in gone if item in getattr(known.state, field)])
+    if field == "required_reading" and not drop:
+        roots = synced.place.settings.reading_roots
+        troubled = [each for each in resolve(synced.place.root, items, roots) if each.trouble]
+        told.extend(f"{each.trouble}: {each.path}" for each in troubled)
+    tell(synced, known, "noted", *told)
 
 
 def _really_gone(known: Known, still: list[str]) -> None:
@@ -200,7 +242,8 @@ def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str 
             raise IllegalMove(f"there is no context value {missing[0]!r}")
         return lifecycle.with_context(state, pairs, drop)
 
-    known = _change(app, name, "noted", mutate)
+    details = [f"{key} = {shown(value)}" for key, value in pairs.items()]
+    known = _change(app, name, "noted", mutate, *details, *(f"taken out: {key}" for key in drop))
     _really_gone(known, [key for key in drop if key in known.state.context])
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 import click
 
 from holdfast import sync
-from holdfast.clock import Clock
+from holdfast.clock import Clock, iso
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
 from holdfast.formats.canonical.view import Known, workflow_of
 from holdfast.guidance import for_person
-from holdfast.plaintext import clean, escaped
+from holdfast.plaintext import clean, escaped, one_line
 from holdfast.project import Surroundings
 from holdfast.store import COMMAND_WAIT
 from holdfast.sync import Synced
@@ -50,21 +51,31 @@ class App:
 
         With *stay* false it is the one around the current directory, wherever the session was.
         """
-        return self._run(None, stay=stay)
+        synced = self._run(None, stay=stay)
+        off = self.switched_off(synced)
+        if off:
+            click.echo(f"holdfast: switched off, because {off}", err=True)
+        return synced
 
     def change(self, *, save: bool = True, stay: bool = True) -> Synced:
         """The same for a command that will write. With *save*, what is due is saved first."""
-        if self.surroundings.disabled:
-            raise IllegalMove("Holdfast is switched off", hint="HOLDFAST_DISABLE is set.")
-        synced = self._run(COMMAND_WAIT if save else None, stay=stay)
-        if not synced.place.settings.enabled:
-            raise IllegalMove(
-                f"Holdfast is switched off in {synced.root}",
-                hint="enabled = false stands in .claude/holdfast.toml or in your own holdfast.toml.",
-            )
+        # Switched off, nothing may be written; so that is found out by looking only.
+        synced = self._run(None, stay=stay)
+        off = self.switched_off(synced)
+        if off:
+            raise IllegalMove(f"Holdfast is switched off, because {off}")
+        if save:
+            synced = self._run(COMMAND_WAIT, stay=stay)
         if synced.failure:
             raise synced.failure
         return synced
+
+    def switched_off(self, synced: Synced) -> str | None:
+        if self.surroundings.disabled:
+            return "HOLDFAST_DISABLE is set"
+        if synced.place.settings.enabled:
+            return None
+        return "enabled = false stands in .claude/holdfast.toml or in your own holdfast.toml"
 
     def _run(self, wait: float | None, *, stay: bool) -> Synced:
         here = self.surroundings
@@ -75,10 +86,10 @@ class App:
         if name:
             return find(synced.workflows, name)
         choice = synced.choice()
+        finished = _just_finished(synced)
+        if finished and (choice.chosen is None or _later(finished, choice.chosen, synced)):
+            return finished
         if choice.chosen is None:
-            left = _left_over(synced)
-            if left:
-                return left
             raise NoSuchWorkflow(
                 f"{choice.why} in {synced.root}",
                 hint="Begin one with `holdfast start NAME`; `holdfast why` tells what was looked at.",
@@ -96,13 +107,17 @@ class App:
         return workflow
 
 
-def _left_over(synced: Synced) -> Workflow | None:
-    """With nothing active: the session's own workflow, or the only one, whose file is still there."""
-    kept = [
-        each for each in synced.workflows if each.briefing.state_path and each.standing != "ignored"
-    ]
+def _just_finished(synced: Synced) -> Workflow | None:
+    """The workflow that is not active any more but still there: this session's, else the last one."""
+    kept = [each for each in synced.workflows if each.kept and each.standing != "ignored"]
     own = [each for each in kept if synced.claim and each.key == synced.claim.workflow]
-    return own[0] if own else (kept[0] if len(kept) == 1 else None)
+    last = max(own or kept, key=lambda each: each.changed_at, default=None)
+    return last if last and last.standing != "active" else None
+
+
+def _later(finished: Workflow, chosen: Workflow, synced: Synced) -> bool:
+    own = synced.claim is not None and synced.claim.workflow == finished.key
+    return finished.standing == "finished" and (own or finished.changed_at > chosen.changed_at)
 
 
 def find(workflows: Sequence[Workflow], name: str) -> Workflow:
@@ -149,12 +164,19 @@ def say(text: str = "") -> None:
 
 def dump(value: object) -> None:
     """Print JSON as UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=iso_times)
     click.echo(escaped(text).encode("utf-8", "replace"))
 
 
-def tell(synced: Synced, known: Known, verb: str) -> None:
+def tell(synced: Synced, known: Known, verb: str, *details: str) -> None:
     """Say where a canonical workflow stands now; whoever changed it has taken it up."""
     workflow = workflow_of(known, synced.place)
     synced.take(workflow)
     say(for_person(workflow.briefing, verb))
+    for detail in details:
+        say(f"  {one_line(detail)}")
+
+
+def iso_times(value: object) -> object:
+    """JSON for what it does not know: times as everywhere in our files."""
+    return iso(value) if isinstance(value, datetime) else str(value)

@@ -43,6 +43,7 @@ def simulate(
     they are.
     """
     here = app.surroundings
+    app.look()  # says so when everything is switched off
     claim = sessions.recall(here.state_dir, session)
     with tempfile.TemporaryDirectory(prefix="holdfast-simulate-") as folder:
         state_dir = os.path.join(folder, "holdfast")
@@ -61,6 +62,8 @@ def simulate(
         dump([{"note": c.note, "guidance": c.guidance, "message": c.message} for c in played])
         return
     _tell(played[-1])
+    if not played[-1].guidance:
+        say("\nNothing was restored; `holdfast why` tells the reason.")
     if cycles > 1:
         same = len({(c.note, c.guidance) for c in played}) == 1
         say(f"\n{cycles} cycles, {'all answered alike' if same else 'the last one is shown'}.")
@@ -148,7 +151,7 @@ def _play(folder: Path) -> None:
     step("3. The conversation is compacted: PreCompact, SessionStart(compact), PostCompact")
     played = cycle(InSubprocess(environment, str(project)), Session("demo", str(project)))
     _tell(played)
-    step("4. What was saved")
+    step('4. What was saved (beside it, our own notes under "holdfast")')
     for state in sorted(project.glob("untracked/workflow-state/*/*.json")):
         say(str(state.relative_to(project)))
         say(_without_bookkeeping(state.read_text(encoding="utf-8")))

@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
-from holdfast import hooklog, restore
+from holdfast import hooklog, ledger, restore
+from holdfast.briefing import Briefing, shown
 from holdfast.cli.app import App, dump, json_option, pass_app, say, workflow_option
+from holdfast.clock import from_mtime, iso
 from holdfast.errors import HoldfastError, StateUnreadable
 from holdfast.formats.base import Workflow
 from holdfast.formats.registry import FORMATS
@@ -22,8 +24,10 @@ from holdfast.sync import Synced
 
 
 def _facts(workflow: Workflow) -> dict[str, Any]:
+    declared_at = iso(from_mtime(workflow.declared_at)) if workflow.declared else None
     return {
         **asdict(workflow),
+        "declared_at": declared_at,
         "briefing": {**asdict(workflow.briefing), "context": dict(workflow.briefing.context)},
     }
 
@@ -48,9 +52,8 @@ def status(app: App, name: str | None, as_json: bool) -> None:
     workflow = app.meant(synced, name)
     briefing = workflow.briefing
     say(f"{one_line(briefing.name)}  ({one_line(briefing.kind)})")
-    bar = "#" * min(briefing.phase, 40) + "." * min(briefing.phases - briefing.phase, 40)
-    phase = f"{briefing.phase}/{briefing.phases} {one_line(briefing.phase_name)}"
-    say(f"  phase      {phase}, {briefing.status.replace('_', ' ')}  [{bar[:40]}]")
+    phase = f"{briefing.phase}/{briefing.phases} {one_line(briefing.phase_title)}".rstrip()
+    say(f"  phase      {phase}, {briefing.status.replace('_', ' ')}  [{_bar(briefing)}]")
     if briefing.next_action:
         say(f"  next       {one_line(briefing.next_action)}")
     if briefing.gate:
@@ -58,10 +61,8 @@ def status(app: App, name: str | None, as_json: bool) -> None:
     items = resolve(synced.place.root, briefing.reading, synced.place.settings.reading_roots)
     troubled = [item for item in items if item.trouble]
     if items:
-        say(
-            f"  reading    {len(items)} files"
-            + (f", {len(troubled)} not readable" if troubled else "")
-        )
+        trouble = f", {len(troubled)} cannot be read (holdfast show)" if troubled else ""
+        say(f"  reading    {len(items)} file{'s' if len(items) != 1 else ''}{trouble}")
     if briefing.reminders:
         say(f"  reminders  {len(briefing.reminders)}")
     say(f"  changed    {workflow.changed_at:%Y-%m-%d %H:%M} UTC")
@@ -74,11 +75,18 @@ def status(app: App, name: str | None, as_json: bool) -> None:
         say(f"  note       {one_line(note)}")
 
 
+def _bar(briefing: Briefing) -> str:
+    """Done, here, to come."""
+    done = briefing.phase - (briefing.status != "completed")
+    here = ">" if done < briefing.phase else ""
+    return ("#" * done + here + "." * (briefing.phases - briefing.phase))[:40]
+
+
 @click.command("list")
 @json_option
 @pass_app
 def list_all(app: App, as_json: bool) -> None:
-    """All workflows of the project."""
+    """All workflows of the project; * marks the one that this session gets."""
     synced = app.look()
     choice = synced.choice()
     ordered = [each for each in (choice.chosen, *choice.others) if each]
@@ -93,6 +101,10 @@ def list_all(app: App, as_json: bool) -> None:
         say(f"{sign} {one_line(each.name, 60):<40} {where:>7}  {each.standing:<8}  {each.format}")
         if each.remark:
             say(f"    {one_line(each.remark)}")
+    known = {each.key for each in ordered}
+    for key, stone in ledger.load(synced.place.store).finished.items():
+        if key not in known:
+            say(f"  {one_line(stone.name, 60)}: {stone.how} on {stone.at[:10]}; holdfast resume")
 
 
 @click.command()
@@ -118,7 +130,7 @@ def show(app: App, name: str | None, as_json: bool) -> None:
         [f"@{item.path}" + (f"  ({item.trouble})" if item.trouble else "") for item in items],
     )
     _section("key reminders", list(briefing.reminders))
-    _section("context", [f"{key}: {value}" for key, value in briefing.context])
+    _section("context", [f"{key}: {shown(value)}" for key, value in briefing.context])
     say(f"state: {briefing.state_path or 'not saved yet'}")
 
 
@@ -139,7 +151,7 @@ def why(app: App, as_json: bool) -> None:
     facts = {
         "root": synced.root,
         "searched": synced.searched,
-        "switched_off": _switched_off(app, synced),
+        "switched_off": app.switched_off(synced),
         "looked": [{"path": path, "found": found} for path, found in synced.looked],
         "chosen": choice.chosen and choice.chosen.name,
         "why": choice.why,
@@ -152,12 +164,6 @@ def why(app: App, as_json: bool) -> None:
         return
     for line in _explained(facts, synced.place.settings.plans):
         say(line)
-
-
-def _switched_off(app: App, synced: Synced) -> str | None:
-    if app.surroundings.disabled:
-        return "HOLDFAST_DISABLE is set"
-    return None if synced.place.settings.enabled else "enabled = false in the settings"
 
 
 def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
@@ -193,7 +199,9 @@ def _last_runs(app: App, synced: Synced) -> list[dict[str, object]]:
 def _run_line(record: dict[str, object]) -> str:
     event = f"{record.get('event') or '?'}({record.get('source') or ''})"
     at = str(record.get("at", ""))[:19]
-    return one_line(f"{at}  {event:<24} {record.get('decided')}  [{record.get('ms')} ms]", 200)
+    who = str(record.get("session") or "-")[:8]
+    took = f"{record.get('ms')} ms"
+    return one_line(f"{at}Z  {who:<8}  {event:<24}  {record.get('decided')}  [{took}]", 200)
 
 
 @click.command()

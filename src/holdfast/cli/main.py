@@ -34,7 +34,8 @@ def cli(ctx: click.Context) -> None:
     """Carry a multi-phase workflow through context compaction.
 
     Commands work on the workflow of this session, or the one that is active in the project that
-    the current directory belongs to. Exit codes: 0 done, 1 not possible (the reason is on stderr),
+    the current directory belongs to. Where a name is asked for, the beginning of one will do, and
+    so will its plan or its folder. Exit codes: 0 done, 1 not possible (the reason is on stderr),
     2 wrong usage.
     """
     ctx.obj = App(Surroundings.from_environment(), Clock.from_environment())

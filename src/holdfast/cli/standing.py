@@ -31,7 +31,10 @@ def complete(app: App, name: str | None) -> None:
 @click.argument("name", required=False)
 @pass_app
 def undo(app: App, name: str | None) -> None:
-    """Go back to the state before the last change, or take back the last `complete`."""
+    """Go back to the state before the last change, or take back the last `complete`.
+
+    Once more brings the change back.
+    """
     synced = app.change()
     if name:
         ended = _live_or_ended(synced, name)[1]
@@ -88,8 +91,15 @@ def resume(app: App, name: str | None) -> None:
         key = app.meant(synced, None).key
     workflow = next((each for each in synced.workflows if each.key == key), None)
     workflow = workflow or app.meant(synced, name)
+    if workflow.standing != "active":
+        raise IllegalMove(
+            f"{workflow.name!r} is {workflow.standing}: {workflow.remark}",
+            hint="`holdfast phase set N` goes on with it, `holdfast start NAME` begins it again.",
+        )
     synced.take(workflow)
     say(restore.text(synced, workflow, synced.choice(), "now"))
+    if not synced.session:
+        say("\nNo session is known here, so this was shown and not taken up.")
 
 
 def _live_or_ended(synced: Synced, name: str) -> tuple[Workflow | None, str | None]:

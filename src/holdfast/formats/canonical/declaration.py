@@ -61,9 +61,9 @@ class Looked:
     path: str
     declaration: Declaration | None
     reason: str
-    closed: Declaration | None = (
-        None  # what it would declare, had it not ended: completed, cancelled
-    )
+    trouble: str = ""  # what in it could not be understood, for the person to correct
+    # What it would declare, had it not ended: completed or cancelled.
+    closed: Declaration | None = None
 
 
 def digest(text: str) -> str:

@@ -8,14 +8,19 @@ new. Deleting the state file is the canonical document's way to end a workflow, 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 
+from holdfast import ledger as ledgers
+from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.declaration import Declaration, digest
 from holdfast.formats.canonical.identity import Group, by_name
 from holdfast.formats.canonical.state import Seen, State, read
 from holdfast.ledger import Ledger, Tombstone
-from holdfast.store import Store
+from holdfast.project import contains, main_worktree
+from holdfast.regular import read_file
+from holdfast.store import LARGEST, Store
 
 
 def tombstone(
@@ -26,9 +31,27 @@ def tombstone(
     return Tombstone(name, at, how, declared, _open_items(declarations), archive)
 
 
-def resting(ledger: Ledger, group: Group) -> Tombstone | None:
-    """The tombstone that holds for *group*."""
-    return next((each for each in ledger.finished.values() if _holds(each, group)), None)
+def resting(store: Store, ledger: Ledger, group: Group) -> tuple[Tombstone, Store] | None:
+    """The tombstone that holds for *group*, and where it stands.
+
+    What ended in the main worktree has ended in the others as well: they have the same plans.
+    """
+    main = main_worktree(str(store.root))
+    for place in (store, Store(main)) if main else (store,):
+        entries = ledger if place is store else ledgers.load(place)
+        for each in entries.finished.values():
+            if _holds(each, group):
+                return each, place
+    return None
+
+
+def last_state(store: Store, stone: Tombstone) -> State:
+    """The state that was archived under *stone*; ValueError or StateUnreadable when it is gone."""
+    path = store.root / stone.archive
+    # The ledger lies in the project; what it names may not be anywhere else.
+    if not contains(os.path.realpath(store.private / "archive"), os.path.realpath(path)):
+        raise StateUnreadable(path, "it is not where it should be")
+    return read(read_file(path, LARGEST)[0])
 
 
 def _holds(stone: Tombstone, group: Group) -> bool:

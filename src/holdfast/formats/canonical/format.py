@@ -33,9 +33,11 @@ class Canonical:
                     survey.saved, survey.failure = saving.save(view)
             except HoldfastError as error:
                 survey.failure = error
-        survey.workflows = [views.workflow_of(each, place) for each in view.known]
-        survey.looked = _looked(view)
         survey.notes = saving.notes(view)
+        survey.looked = _looked(view)
+        if survey.saved:
+            view = views.look(place)  # for the paths of files that were made just now
+        survey.workflows = [views.workflow_of(each, place) for each in view.known]
         return survey
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:

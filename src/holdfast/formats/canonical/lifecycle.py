@@ -6,7 +6,6 @@ that no hook has seen yet is never lost to it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -20,13 +19,12 @@ from holdfast.formats.canonical import endings, files, identity, saving
 from holdfast.formats.canonical import view as views
 from holdfast.formats.canonical.files import Held
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.state import KnownPhase, State, read
+from holdfast.formats.canonical.state import KnownPhase, State
 from holdfast.formats.canonical.tolerance import salvage
 from holdfast.formats.canonical.unite import normal_reading
 from holdfast.formats.canonical.view import Known, View
-from holdfast.project import contains
-from holdfast.regular import decode_json, read_file
-from holdfast.store import COMMAND_WAIT, LARGEST
+from holdfast.regular import decode_json
+from holdfast.store import COMMAND_WAIT
 
 
 @dataclass(frozen=True)
@@ -187,11 +185,12 @@ def to_phase(
     number = was.current + 1 if number is None else number
     total = total if total is not None else was.total
     if number > total:
-        here = f"phase {was.current}/{was.total}"
-        raise IllegalMove(
-            f"{here} is the last one" if onward else f"there is no phase {number} of {total}",
-            hint="End the workflow with `holdfast complete`, or give a larger --total.",
-        )
+        if onward and total == was.total:
+            raise IllegalMove(
+                f"phase {was.current}/{was.total} is the last one",
+                hint="End the workflow with `holdfast complete`, or give a larger --total.",
+            )
+        raise IllegalMove(f"there is no phase {number} of {total}", hint="See --total.")
     known = state.holdfast.phases if state.holdfast else []
     names = {each.number: each.name for each in known}
     moved = number != was.current
@@ -282,21 +281,13 @@ def revive(place: Place, key: str) -> Known:
     with store.lock(COMMAND_WAIT):
         view = views.look(place)
         tombstone = view.ledger.finished.pop(key)
-        state = _archived(place, tombstone)
+        try:
+            state = endings.last_state(store, tombstone)
+        except (StateUnreadable, ValueError) as error:
+            raise NoSuchWorkflow(f"the archive of {tombstone.name!r} is gone: {error}") from error
         known = view.find(key)
         ledger.save(store, view.ledger, place.now)
         return _save(place, Known(key, state, None, known.group if known else None), state)
-
-
-def _archived(place: Place, tombstone: ledger.Tombstone) -> State:
-    path = place.root / tombstone.archive
-    # The ledger lies in the project; what it names may not be anywhere else.
-    if contains(os.path.realpath(place.store.private / "archive"), os.path.realpath(path)):
-        try:
-            return read(read_file(path, LARGEST)[0])
-        except (StateUnreadable, ValueError) as error:
-            raise NoSuchWorkflow(f"the archive of {tombstone.name!r} is gone: {error}") from error
-    raise NoSuchWorkflow(f"the archive of {tombstone.name!r} is not where it should be")
 
 
 def undo(place: Place, key: str) -> Known:

@@ -65,7 +65,7 @@ def _copy(place: Place, held: Held) -> None:
 
 def _note(view: View) -> None:
     """Keep in the ledger what ended, what came back, and what somebody has to be told."""
-    told = notes(view)
+    told = repairs(view)
     if not (view.deleted or view.revived or told):
         return
     store, place = view.place.store, view.place
@@ -138,6 +138,12 @@ def _content(raw: bytes) -> object:
 
 def notes(view: View) -> list[str]:
     """What the person has to be told, one line each."""
+    troubled = [f"{each.path}: {each.trouble}" for each in view.looked if each.trouble]
+    return troubled + repairs(view)
+
+
+def repairs(view: View) -> list[str]:
+    """The part of it that will be over once it is saved."""
     store, lines = view.place.store, []
     for known in view.known:
         held = known.held

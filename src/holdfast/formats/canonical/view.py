@@ -5,13 +5,14 @@ A view is made without writing. Whoever wants to write makes it again inside the
 
 from __future__ import annotations
 
-import json
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
+from holdfast.errors import StateUnreadable
 from holdfast.formats.base import Place, Standing, Workflow
 from holdfast.formats.canonical import endings, files, identity, matching
 from holdfast.formats.canonical.declaration import Declaration, Looked
@@ -137,9 +138,12 @@ def _without_file(
     view: View, known: Known, group: Group, lost: Sequence[tuple[str, State]]
 ) -> Known:
     """A declared workflow without a file: new, unless it has ended and nobody declared it anew."""
-    stone = endings.resting(view.ledger, group)
-    if stone:
+    resting = endings.resting(view.place.store, view.ledger, group)
+    if resting:
+        stone, store = resting
         remark = f"{stone.how} on {stone.at[:10]}; not declared anew since"
+        with contextlib.suppress(StateUnreadable, ValueError):
+            known = replace(known, state=endings.last_state(store, stone))
         return replace(known, standing="finished", remark=remark)
     marks = [key for key in group.keys if key in view.ledger.finished]
     view.revived += marks
@@ -218,18 +222,14 @@ def workflow_of(known: Known, place: Place) -> Workflow:
             gate=kept.gate if kept else None,
             reading=tuple(state.required_reading),
             reminders=tuple(state.key_reminders),
-            context=tuple((key, _shown(value)) for key, value in state.context.items()),
+            context=tuple(state.context.items()),
             state_path=place.store.relative(known.held.path) if known.held else None,
         ),
         changed_at=changed_at(known, place),
-        created_at=clock.parse(state.created_at),
+        created_at=clock.parse(state.created_at) if known.held else None,
         declared=("local" if local else "plan") if known.group else None,
         declared_at=max(mtimes, default=0.0),
         source=identity.plan_of(known.key),
         branch=branch if isinstance(branch, str) else (kept.branch if kept else None),
         remark=known.remark,
     )
-
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -34,9 +34,10 @@ def read_local(data: bytes, *, path: str, mtime: float, is_plan: Callable[[str],
     declaration = _declared(local, path=path, mtime=mtime, is_plan=is_plan)
     if ended := _ended(local):
         closed = None if local.word == "not_started" else declaration
-        return Looked(path, None, joined(ended, document.problem), closed)
+        return Looked(path, None, joined(ended, document.problem), closed=closed)
     unreadable = local.stated.phase_problem(counted=True)
-    return Looked(path, declaration, joined(_found(local), unreadable, document.problem))
+    found = joined(_found(local), unreadable, document.problem)
+    return Looked(path, declaration, found, joined(unreadable, document.problem))
 
 
 @dataclass(frozen=True, slots=True)

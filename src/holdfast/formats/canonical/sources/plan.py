@@ -53,12 +53,14 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
         return Looked(path, None, joined(silence, *more))
     declaration = _declared(plan, told.word, mtime) if spoken else None
     if told.word in {"completed", "cancelled"}:
-        return Looked(path, None, joined(f"its status is {told.shown}", *more), declaration)
+        ended = joined(f"its status is {told.shown}", *more)
+        return Looked(path, None, ended, closed=declaration)
     said = told.word.replace("_", " ")
     if declaration is None:
         silence = f"{said}, but it speaks of no phases and no workflow"
         return Looked(path, None, joined(silence, *more))
-    return Looked(path, declaration, joined(f"{said.title()} {told.place}, {spoken}", *more))
+    found = joined(f"{said.title()} {told.place}, {spoken}", *more)
+    return Looked(path, declaration, found, joined(*more))
 
 
 class _Told(NamedTuple):
