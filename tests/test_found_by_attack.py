@@ -312,7 +312,8 @@ def test_a_ledger_cannot_bring_in_a_file_from_elsewhere(
 ) -> None:
     """It came with the repository, and named any path as its archive."""
     stone = {"name": "Outside", "at": "2026-01-01T00:00:00Z", "how": "completed"}
-    stone |= {"declared": {}, "open_items": [], "archive": str(outside / "state-secret-1.json")}
+    stone |= {"declared": {}, "titles": {}, "work": [], "checkout": ""}
+    stone["archive"] = str(outside / "state-secret-1.json")
     record = {"finished": {"canonical:name:outside": stone}, "ignored": {}, "untold": []}
     holdfast_project.write(".claude/holdfast/ledger.json", json.dumps(record))
     done = holdfast_project.run("undo", check=False)
@@ -840,3 +841,309 @@ def test_a_state_file_that_is_a_link_is_not_followed_outside(
     (folder / "state-w-20251209_143052.json").symlink_to(outside / "state-secret-1.json")
     assert compaction_cycle().guidance == ""
     assert Store(holdfast_project.root).holds(folder)
+
+
+def test_ticking_late_does_not_set_the_phase_back(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A command goes ahead, the boxes follow; renaming and adding phases is not going back either."""
+    project = holdfast_project
+    project.plan("001-x", {"A": ["a"], "B": ["b"], "C": ["c"]})
+    compaction_cycle()
+    project.run("phase", "set", "3")
+    compaction_cycle()
+    project.plan("001-x", {"A": ["x a"], "B": ["b"], "C": ["c"]})
+    assert "phase 3 of 3: C." in compaction_cycle().guidance
+    project.plan("001-x", {"A": ["x a"], "Bee": ["b"], "Cee": ["c"]})
+    assert "phase 3 of 3: Cee." in compaction_cycle().guidance
+    project.plan("001-x", {"A": ["x a"], "Bee": ["b"], "Cee": ["c"], "D": ["d"]})
+    assert "phase 3 of 4: Cee." in compaction_cycle(2).guidance
+    project.plan("001-x", {"A": ["x a"], "Bee": ["x b"], "Cee": ["x c"], "D": ["d"]})
+    assert "phase 4 of 4: D." in compaction_cycle(2).guidance
+    project.plan("001-x", {"A": ["x a"], "Bee": ["x b"], "Cee": ["c again"], "D": ["d"]})
+    assert "phase 3 of 4: Cee." in compaction_cycle(2).guidance
+
+
+def test_a_plan_that_comes_later_does_not_reset_a_commands_progress(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Its boxes are all open, which is no evidence against the agent's own word."""
+    holdfast_project.run("start", "X", "--phases", "A,B,C")
+    holdfast_project.run("phase", "set", "3")
+    time.sleep(0.02)
+    holdfast_project.plan("001-x", {"A": ["a"], "B": ["b"], "C": ["c"]}, title="X")
+    assert "phase 3 of 3: C." in compaction_cycle().guidance
+
+
+@pytest.mark.parametrize("end", ["complete", "delete"])
+def test_what_ended_on_a_branch_has_ended_on_the_others(
+    end: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The other branch has an older plan, whose open boxes looked new."""
+    project = holdfast_project
+    project.write(".gitignore", "untracked\n.claude\n")
+    auth_plan(project)
+    project.git("init", "-q", "-b", "main")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "plan")
+    project.git("checkout", "-q", "-b", "feat")
+    done = {
+        name: [f"x {item.removeprefix('x ')}" for item in items] for name, items in PHASES.items()
+    }
+    project.plan("001-user-auth", done, title="Plan 001: User Auth")
+    compaction_cycle()
+    project.git("commit", "-qam", "done")
+    if end == "complete":
+        project.run("complete")
+    else:
+        shutil.rmtree(project.state_files()[0].parent)
+    project.git("checkout", "-q", "main")
+    assert compaction_cycle(2).guidance == ""
+    project.git("checkout", "-q", "feat")
+    assert compaction_cycle(2).guidance == ""
+
+
+def test_ticking_after_deleting_the_folder_revives_nothing(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The document's own way to end, and the tidying after it."""
+    auth_plan(holdfast_project)
+    compaction_cycle()
+    shutil.rmtree(holdfast_project.state_files()[0].parent)
+    done = {
+        name: [f"x {item.removeprefix('x ')}" for item in items] for name, items in PHASES.items()
+    }
+    time.sleep(0.02)
+    holdfast_project.plan("001-user-auth", done, title="Plan 001: User Auth")
+    assert compaction_cycle(2).guidance == ""
+
+
+def test_renaming_the_folder_of_a_finished_plan_revives_nothing(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A live state survives a rename, so an ended one has to as well."""
+    auth_plan(holdfast_project)
+    compaction_cycle()
+    holdfast_project.run("complete")
+    plans = holdfast_project.root / "CLAUDE" / "Plan"
+    (plans / "001-user-auth").rename(plans / "002-user-auth")
+    assert compaction_cycle(2).guidance == ""
+
+
+def test_a_plan_with_other_phases_is_new_work(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It had no checkboxes, so nothing seemed to be new, and the new work was lost."""
+    plan = "# Implementation Plan\n\n**Status**: In Progress\n\n## Phase 1: {}\n\n## Phase 2: {}\n"
+    holdfast_project.write("PLAN.md", plan.format("Research login", "Build login"))
+    compaction_cycle()
+    holdfast_project.run("complete")
+    assert compaction_cycle().guidance == ""
+    holdfast_project.write("PLAN.md", plan.format("Research payments", "Build payments"))
+    assert "Research payments" in compaction_cycle().guidance
+
+
+def test_a_command_of_one_session_does_not_write_into_anothers_workflow(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """CLAUDE.local.md came to point at a plan that another session was on."""
+    project = holdfast_project
+    project.plan("001-main", PHASES, title="Main")
+    compaction_cycle(session="one")
+    project.run("start", "Side", session="two")
+    project.declare("Main", phase="2/3 - Build", reading=["@CLAUDE/Plan/001-main/PLAN.md"])
+    assert "Side" in project.run("remind", "of side", session="two").stdout
+    assert "Main" in compaction_cycle(session="one").guidance.splitlines()[0]
+
+
+def test_a_workflow_that_is_declared_anew_moves_the_session_that_ended_it(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Its name was on record as declared already, although it had ended."""
+    project = holdfast_project
+    project.declare("Main", phase="3/4 - C")
+    compaction_cycle(session="one")
+    project.run("start", "Side", session="two")
+    project.run("complete", "Main", session="one")
+    compaction_cycle(session="one")
+    time.sleep(0.02)
+    project.declare("Main", phase="2/4 - B")
+    assert "Main" in compaction_cycle(session="one").guidance.splitlines()[0]
+
+
+def test_absorbing_keeps_what_was_changed_later(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Unknown keys, the earlier created_at, the later phase and the later values."""
+    project = holdfast_project
+    auth_plan(project)
+    compaction_cycle()
+    (path,) = project.state_files()
+    path.write_text(json.dumps({**project.state(), "team": "x"}), encoding="utf-8")
+    first = project.state()["created_at"]
+    time.sleep(0.02)
+    project.declare("Auth Work", phase="1/3 - Design", context={"token": "local"})
+    compaction_cycle()
+    project.run("context", "token=plan", "-w", "User Auth")
+    project.run("phase", "set", "3", "-w", "User Auth")
+    project.declare(
+        "Auth Work", phase="1/3 - Design", context={"token": "local"}, reading=[f"@{PLAN}"]
+    )
+    guidance = compaction_cycle(2).guidance
+    assert "phase 3 of 3: Ship." in guidance
+    assert "- token: plan" in guidance
+    assert project.state()["team"] == "x"
+    assert project.state()["created_at"] == first
+    assert names(project) == ["Auth Work"]
+
+
+def test_another_plan_does_not_inherit_notes(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Same title, other folder: the one was archived, the other is new."""
+    project = holdfast_project
+    project.plan("001-auth", PHASES, title="Implementation Plan")
+    compaction_cycle()
+    project.run("remind", "of auth")
+    plans = project.root / "CLAUDE" / "Plan"
+    (plans / "001-auth").rename(project.root / "CLAUDE" / "Done")
+    project.plan("002-pay", PHASES, title="Implementation Plan")
+    assert "of auth" not in compaction_cycle().guidance
+
+
+def test_renumbered_plans_keep_their_own_notes(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Two plans of one title changed their numbers, and their reminders changed places."""
+    project = holdfast_project
+    for folder in ("001-aa", "002-bb"):
+        project.plan(folder, PHASES, title="Implementation Plan")
+    compaction_cycle()
+    project.run("remind", "of aa", "-w", "001-aa")
+    project.run("remind", "of bb", "-w", "002-bb")
+    plans = project.root / "CLAUDE" / "Plan"
+    (plans / "001-aa").rename(plans / "002-aa")
+    (plans / "002-bb").rename(plans / "001-bb")
+    compaction_cycle()
+    assert "of aa" in project.run("show", "002-aa").stdout
+    assert "of bb" in project.run("show", "001-bb").stdout
+
+
+def test_a_workflow_of_another_name_follows_its_renamed_plan(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent had named it; the plan's title is what counts for the plan."""
+    project = holdfast_project
+    auth_plan(project)
+    project.run("start", "My Auth", "-r", f"@{PLAN}")
+    project.run("remind", "keep")
+    plans = project.root / "CLAUDE" / "Plan"
+    (plans / "001-user-auth").rename(plans / "002-user-auth")
+    assert "keep" in compaction_cycle(2).guidance
+    assert names(project) == ["My Auth"]
+
+
+def test_what_markdown_no_longer_says_can_be_dropped(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Nobody could: the markdown was silent, and the command was told to go there."""
+    project = holdfast_project
+    project.declare("W", reminders=["A"], reading=["@a.md"], context={"k": 1})
+    compaction_cycle()
+    project.declare("W")
+    assert "- A" in compaction_cycle().guidance
+    project.run("remind", "--drop", "A")
+    project.run("read", "--drop", "@a.md")
+    project.run("context", "--drop", "k")
+    (project.root / "CLAUDE.local.md").unlink()
+    compaction_cycle(2)
+    project.run("remind", "other")
+    state = project.state()
+    assert (state["key_reminders"], state["required_reading"], state["context"]) == (
+        ["other"],
+        [],
+        {},
+    )
+
+
+def test_the_next_action_of_another_phase_is_not_told(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The markdown is gone, and the phase went on by command or by hand."""
+    project = holdfast_project
+    project.write(
+        "CLAUDE.local.md", "Workflow: W\nPhase: 2/5 - B\nNext: write form\nGate: tests pass\n"
+    )
+    compaction_cycle()
+    (project.root / "CLAUDE.local.md").unlink()
+    assert "write form" in compaction_cycle().guidance
+    (path,) = project.state_files()
+    edited = project.state()
+    edited["phase"]["current"] = 4
+    path.write_text(json.dumps(edited), encoding="utf-8")
+    assert "write form" not in compaction_cycle().guidance
+    project.run("phase", "next")
+    guidance = compaction_cycle().guidance
+    assert "write form" not in guidance
+    assert "tests pass" not in guidance
+
+
+def test_phases_that_are_counted_otherwise_give_no_next_action(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """2 of 10 is not the second of the plan's three."""
+    auth_plan(holdfast_project)
+    holdfast_project.declare("W", phase="2/10", reading=[f"@{PLAN}"])
+    guidance = compaction_cycle().guidance
+    assert "phase 2 of 10." in guidance
+    assert "Next action" not in guidance
+
+
+def test_completed_in_claude_local_md_goes_before_the_plan(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It points at a plan whose header still says in progress."""
+    auth_plan(holdfast_project)
+    holdfast_project.declare("W", phase="3/3 - Ship", reading=[f"@{PLAN}"])
+    compaction_cycle()
+    holdfast_project.declare("W", phase="3/3 - Ship", status="completed", reading=[f"@{PLAN}"])
+    assert compaction_cycle().guidance == ""
+
+
+def test_after_a_block_the_second_save_writes_nothing(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Our own notes changed once more."""
+    holdfast_project.declare("W", phase="1/3 - A")
+    compaction_cycle()
+    holdfast_project.run("block", "why")
+    time.sleep(0.02)
+    holdfast_project.declare("W", phase="2/3 - B")
+    compaction_cycle.fire("PreCompact")
+    (path,) = holdfast_project.state_files()
+    before = path.stat().st_mtime_ns
+    compaction_cycle.fire("PreCompact")
+    assert path.stat().st_mtime_ns == before
+
+
+def test_one_name_in_both_markdown_files_is_one_workflow(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """One hid the notes of the other, and came back when it was completed."""
+    project = holdfast_project
+    auth_plan(project)
+    compaction_cycle()
+    project.run("remind", "keep")
+    project.declare("User Auth", phase="2/3 - Build")
+    guidance = compaction_cycle().guidance
+    assert "keep" in guidance
+    assert "Next action: Store" in guidance
+    assert "Other workflows" not in guidance
+    project.run("complete")
+    assert compaction_cycle().guidance == ""
+
+
+def test_one_name_in_two_spellings(holdfast_project: Project) -> None:
+    """Composed and decomposed letters look the same."""
+    holdfast_project.run("start", "Caf\u00e9")
+    assert "Caf\u00e9" in holdfast_project.run("show", "Cafe\u0301").stdout

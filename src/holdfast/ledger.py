@@ -25,8 +25,10 @@ class Tombstone:
     at: str
     how: str  # "completed" by a command, or "deleted": its state file was removed by hand
     declared: dict[str, str] = field(default_factory=dict)  # by source: digest of what it said then
-    open_items: tuple[str, ...] = ()  # digests of the checkboxes that were open then
+    titles: dict[str, str] = field(default_factory=dict)  # by source: what it called the workflow
+    work: tuple[str, ...] = ()  # digests of the checkboxes that were open, and of the phases
     archive: str = ""  # the last state, relative to the root
+    checkout: str = ""  # the branch that the plan was on; "" without git
 
 
 @dataclass
@@ -85,11 +87,16 @@ def _tombstone(entry: object) -> Tombstone | None:
             "at": str(at),
             "how": str(how),
             "declared": dict(declared),
-            "open_items": list(items),
+            "titles": dict(titles),
+            "work": list(work),
             "archive": str(archive),
+            "checkout": str(checkout),
         }:
-            texts = {str(path): str(digest) for path, digest in declared.items()}
-            return Tombstone(name, at, how, texts, tuple(str(item) for item in items), archive)
+            digests, names = (
+                {str(path): str(text) for path, text in each.items()} for each in (declared, titles)
+            )
+            items = tuple(str(item) for item in work)
+            return Tombstone(name, at, how, digests, names, items, archive, checkout)
     return None
 
 

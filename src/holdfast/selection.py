@@ -84,7 +84,10 @@ def _declared_since(workflow: Workflow, claim: Claim, circumstances: Circumstanc
     if workflow.key in {claim.workflow, claim.declared}:
         return False
     if workflow.declared == "local":
-        return _follows(claim) or not any(_follows(each) for each in circumstances.others)
+        if _follows(claim):
+            return True
+        followed = any(_follows(each) for each in circumstances.others)
+        return not followed and workflow.key not in circumstances.taken
     if workflow.key in circumstances.taken:
         return False
     claimed = clock.parse(claim.at)

@@ -67,7 +67,8 @@ class Synced:
             return
         same = self.claim and (self.claim.workflow, self.claim.root) == (workflow.key, self.root)
         if not same:
-            declared = next((each.key for each in self.workflows if each.declared == "local"), "")
+            local = (each for each in self.workflows if each.declared == "local")
+            declared = next((each.key for each in local if each.standing == "active"), "")
             at = self.place.now.isoformat()
             self.claim = sessions.Claim(self.session, self.root, workflow.key, at, declared)
         if self.claim:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -125,11 +126,11 @@ def find(workflows: Sequence[Workflow], name: str) -> Workflow:
 
     Its whole name, else its plan, state file or folder, else the beginning of just one name.
     """
-    wanted = name.casefold()
+    wanted = _folded(name)
     ways: tuple[Callable[[Workflow], bool], ...] = (
-        lambda each: each.name.casefold() == wanted,
+        lambda each: _folded(each.name) == wanted,
         lambda each: wanted in _handles(each),
-        lambda each: each.name.casefold().startswith(wanted),
+        lambda each: _folded(each.name).startswith(wanted),
     )
     found = next((hit for way in ways if (hit := [each for each in workflows if way(each)])), [])
     if len(found) == 1:
@@ -147,7 +148,11 @@ def _handles(workflow: Workflow) -> list[str]:
     """What else a workflow may be called: its plan, its state file, the folder of either."""
     paths = [path for path in (workflow.source, workflow.briefing.state_path) if path]
     folders = [PurePosixPath(path).parent.name for path in paths]
-    return [handle.casefold() for handle in (*paths, *folders) if handle] or [workflow.key]
+    return [_folded(handle) for handle in (*paths, *folders) if handle] or [workflow.key]
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 pass_app = click.make_pass_decorator(App)

@@ -24,14 +24,24 @@ from holdfast.store import LARGEST, Store
 
 
 def tombstone(
-    name: str, declarations: Sequence[Declaration], *, at: str, how: str, archive: str
+    name: str,
+    declarations: Sequence[Declaration],
+    *,
+    at: str,
+    how: str,
+    archive: str,
+    checkout: str | None,
 ) -> Tombstone:
     """What keeps a workflow from coming back by itself."""
     declared = {each.path: _digest(each) for each in declarations}
-    return Tombstone(name, at, how, declared, _open_items(declarations), archive)
+    titles = {each.path: by_name(each.workflow or "") for each in declarations}
+    work = tuple(sorted(_work(declarations)))
+    return Tombstone(name, at, how, declared, titles, work, archive, checkout or "")
 
 
-def resting(store: Store, ledger: Ledger, group: Group) -> tuple[Tombstone, Store] | None:
+def resting(
+    store: Store, ledger: Ledger, group: Group, checkout: str | None
+) -> tuple[Tombstone, Store] | None:
     """The tombstone that holds for *group*, and where it stands.
 
     What ended in the main worktree has ended in the others as well: they have the same plans.
@@ -40,7 +50,7 @@ def resting(store: Store, ledger: Ledger, group: Group) -> tuple[Tombstone, Stor
     for place in (store, Store(main)) if main else (store,):
         entries = ledger if place is store else ledgers.load(place)
         for each in entries.finished.values():
-            if _holds(each, group):
+            if _holds(each, group, place, checkout or ""):
                 return each, place
     return None
 
@@ -54,26 +64,54 @@ def last_state(store: Store, stone: Tombstone) -> State:
     return read(read_file(path, LARGEST)[0])
 
 
-def _holds(stone: Tombstone, group: Group) -> bool:
-    return all(
-        stone.declared.get(each.path) == _digest(each) for each in group.declarations
-    ) and set(_open_items(group.declarations)) <= set(stone.open_items)
+def _holds(stone: Tombstone, group: Group, store: Store, checkout: str) -> bool:
+    if stone.checkout != checkout:
+        # Another branch has an older version of the plan, with boxes that are open there.
+        return all(
+            stone.titles.get(each.path) == by_name(each.workflow or "")
+            for each in group.declarations
+        )
+    return all(_is_known(stone, each, store) for each in group.declarations) and (
+        _work(group.declarations) <= set(stone.work)
+    )
+
+
+def _is_known(stone: Tombstone, declaration: Declaration, store: Store) -> bool:
+    """Whether *declaration* says what it said when the workflow ended, also in a renamed folder."""
+    digest_now = _digest(declaration)
+    if declaration.path in stone.declared:
+        return stone.declared[declaration.path] == digest_now
+    return any(
+        known == digest_now and not (store.root / path).exists()
+        for path, known in stone.declared.items()
+    )
 
 
 def _digest(declaration: Declaration) -> str:
-    """What a source states, without what follows from ticking a box or linking a file in a plan."""
-    seen = Seen.of(declaration)
-    silent: dict[str, None] = {}
+    return digest(json.dumps(_stated(declaration, Seen.of(declaration)), sort_keys=True))
+
+
+def _stated(declaration: Declaration, seen: Seen) -> dict[str, object]:
+    """What *seen* states, without what follows from ticking a box, linking a file in a plan or
+    renaming its folder."""
+    stated = seen.model_dump(mode="json")
     if declaration.phase and declaration.phase.derived:
-        silent["phase"] = None
+        stated["phase"] = None
     if declaration.source == "plan":
-        silent["required_reading"] = None
-    stated = seen.model_copy(update=silent).model_dump(mode="json")
-    return digest(json.dumps(stated, sort_keys=True))
+        stated["required_reading"] = None
+    context = stated["context"] or {}
+    stated["context"] = {
+        key: value for key, value in context.items() if key not in {"plan_number", "plan_name"}
+    }
+    return stated
 
 
-def _open_items(declarations: Sequence[Declaration]) -> tuple[str, ...]:
-    return tuple(digest(item) for each in declarations for item in each.open_items)
+def _work(declarations: Sequence[Declaration]) -> set[str]:
+    """What there is to do: open checkboxes, and the phases by name. More of it is new work."""
+    return {
+        *(digest(item) for each in declarations for item in each.open_items),
+        *(digest(f"phase: {phase.name}") for each in declarations for phase in each.phases),
+    }
 
 
 def gone(store: Store) -> Iterator[tuple[str, State]]:
@@ -88,19 +126,34 @@ def gone(store: Store) -> Iterator[tuple[str, State]]:
 
 
 def deleted(
-    lost: Sequence[tuple[str, State]], group: Group, store: Store
+    lost: Sequence[tuple[str, State]], group: Group, store: Store, checkout: str | None
 ) -> tuple[str, State] | None:
     """The state of *group* that was deleted to end it, if that is how it came to have none."""
     for path, state in lost:
         key = state.holdfast.identity if state.holdfast else by_name(state.workflow)
         if key not in group.keys:
             continue
-        seen = state.holdfast.seen if state.holdfast else {}
-        bases = [(each, seen.get(each.source)) for each in group.declarations]
-        unchanged = all(base and Seen.of(each).over(base) == base for each, base in bases)
-        if unchanged or _deleted_after_the_last_edit(group, store):
+        if _says_nothing_new(state, group, checkout) or _deleted_after_the_last_edit(group, store):
             return path, state
     return None
+
+
+def _says_nothing_new(state: State, group: Group, checkout: str | None) -> bool:
+    kept = state.holdfast
+    if kept is None:
+        return False
+    for each in group.declarations:
+        base = kept.seen.get(each.source)
+        if base is None:
+            return False
+        if each.source == "plan" and kept.checkout not in {None, checkout or ""}:
+            if by_name(each.workflow or "") != by_name(base.workflow or ""):
+                return False
+        elif _stated(each, Seen.of(each).over(base)) != _stated(each, base) or not {
+            digest(item) for item in each.open_items
+        } <= set(kept.open_items):
+            return False
+    return True
 
 
 def _deleted_after_the_last_edit(group: Group, store: Store) -> bool:

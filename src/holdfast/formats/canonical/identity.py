@@ -66,13 +66,21 @@ class Group:
 
 
 def group(declarations: Sequence[Declaration]) -> list[Group]:
-    """One group a workflow, the one of CLAUDE.local.md first."""
+    """One group a workflow, the one of CLAUDE.local.md first.
+
+    It has the plan that it points at; else the one plan that has its name, so that a workflow that
+    is declared twice is one.
+    """
     local = [each for each in declarations if each.source == "local"]
-    plans = [each for each in declarations if each.source == "plan"]
+    plans = {by_plan(each.path): each for each in declarations if each.source == "plan"}
     groups = []
     for each in local:
-        key = by_plan(each.plan) if each.plan else by_name(each.workflow or "")
-        groups.append(Group(key, [each, *(plan for plan in plans if plan.path == each.plan)]))
-    taken = {each.path for found in groups for each in found.declarations}
-    groups += [Group(by_plan(each.path), [each]) for each in plans if each.path not in taken]
-    return list({each.key: each for each in reversed(groups)}.values())[::-1]
+        named = [key for key, plan in plans.items() if _same_name(plan, each)]
+        key = by_plan(each.plan) if each.plan else named[0] if len(named) == 1 else None
+        plan = plans.pop(key, None) if key else None
+        groups.append(Group(key or by_name(each.workflow or ""), [each, *([plan] if plan else [])]))
+    return groups + [Group(key, [plan]) for key, plan in plans.items()]
+
+
+def _same_name(declaration: Declaration, other: Declaration) -> bool:
+    return by_name(declaration.workflow or "") == by_name(other.workflow or "")

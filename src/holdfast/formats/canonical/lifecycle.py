@@ -256,6 +256,7 @@ def complete(place: Place, key: str) -> ledger.Tombstone:
             at=clock.iso(place.now),
             how="completed",
             archive=store.relative(archive),
+            checkout=place.checkout,
         )
         view.ledger.finished[key] = tombstone
         for each in (key, *(known.group.keys if known.group else ())):

@@ -7,7 +7,8 @@ Rule 2: a declaration has the state with its key; else the one with the name of 
         one that calls itself by its name; else, for a plan, one that says it is that plan's: it
         requires the plan and its context names the plan's number or folder. To require a plan is not
         enough, since a QA loop may read the plan of the feature that it checks.
-Rule 3: a plan whose folder was renamed keeps its state: the old path is gone and the name is the same.
+Rule 3: a plan whose folder was renamed keeps its state: the old path is gone, the plan's title is the
+        same, and so is the folder's name or else its number.
 Rule 4: when CLAUDE.local.md comes to point at a plan, and both had a state, the two become one.
 """
 
@@ -15,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
+from holdfast import clock
 from holdfast.formats.canonical.files import Held
 from holdfast.formats.canonical.identity import Group, by_name, plan_of
-from holdfast.formats.canonical.state import State
+from holdfast.formats.canonical.state import State, seen_of_state
 
 
 @dataclass
@@ -53,7 +56,8 @@ def match(held: Sequence[Held], groups: Sequence[Group], root: Path) -> Matched:
         lambda group, key, _: key in group.keys,
         lambda group, _, state: by_name(state.workflow) in group.keys,
         _is_the_plans,
-        lambda group, key, state: _moved(group, key, state, root),
+        lambda group, key, state: _moved(group, key, state, root, part=2),
+        lambda group, key, state: _moved(group, key, state, root, part=0),
     ]
     for way in ways:
         for group in groups:
@@ -113,36 +117,51 @@ def _is_the_plans(group: Group, key: str, state: State) -> bool:
     )
 
 
-def _moved(group: Group, key: str, state: State, root: Path) -> bool:
-    before = plan_of(key)
-    return (
-        group.plan is not None
-        and before is not None
-        and not (root / before).exists()
-        and by_name(state.workflow) == by_name(group.name)
-    )
+def _moved(group: Group, key: str, state: State, root: Path, *, part: int) -> bool:
+    """Rule 3, by the name of the folder (*part* 2 of "001-user-auth") or by its number (*part* 0)."""
+    now, before = group.plan, plan_of(key)
+    if now is None or before is None or (root / before).exists():
+        return False
+    seen = state.holdfast.seen.get("plan") if state.holdfast else None
+    title = by_name((seen and seen.workflow) or state.workflow)
+    titles = {by_name(each.workflow or "") for each in group.declarations if each.source == "plan"}
+    same, old = (PurePosixPath(path).parent.name.partition("-")[part] for path in (now, before))
+    return title in titles and bool(same) and same == old
 
 
 def absorb(state: State, other: State) -> State:
-    """Rule 4: *state* with what *other* has beside it."""
-    reading = list(dict.fromkeys([*state.required_reading, *other.required_reading]))
-    reminders = list(dict.fromkeys([*state.key_reminders, *other.key_reminders]))
-    context = {**other.context, **state.context}
-    content = {"required_reading": reading, "key_reminders": reminders, "context": context}
+    """Rule 4: *state* with what *other* has beside it. What was changed later counts."""
     kept, theirs = state.holdfast, other.holdfast
+    earlier, later = state, other
+    if kept is not None and (theirs is None or theirs.changed_at <= kept.changed_at):
+        earlier, later = other, state
+    content = {
+        **(other.model_extra or {}),
+        **(state.model_extra or {}),
+        "phase": later.phase,
+        "required_reading": _one_each(state.required_reading, other.required_reading),
+        "key_reminders": _one_each(state.key_reminders, other.key_reminders),
+        "context": {**earlier.context, **later.context},
+        "created_at": min((state.created_at, other.created_at), key=_moment),
+    }
+    joined = state.model_copy(update=content)
     if kept is None or theirs is None:
-        return state.model_copy(update=content)
-    saved = kept.seen.get("saved")
-    seen = {**theirs.seen, **kept.seen}
-    if saved is not None:  # what the other had is known, and not a change of this moment
-        seen["saved"] = saved.model_copy(update=content)
+        return joined
     own = kept.own.model_copy(
         update={
-            name: list(dict.fromkeys([*getattr(kept.own, name), *getattr(theirs.own, name)]))
+            name: _one_each(getattr(kept.own, name), getattr(theirs.own, name))
             for name in ("required_reading", "key_reminders", "context")
         }
     )
-    notes = kept.model_copy(
-        update={"seen": seen, "own": own, "phases": kept.phases or theirs.phases}
-    )
-    return state.model_copy(update={**content, "holdfast": notes})
+    # What the other had is known, and not a change of this moment.
+    seen = {**theirs.seen, **kept.seen, "saved": seen_of_state(joined)}
+    known = {"seen": seen, "own": own, "phases": kept.phases or theirs.phases}
+    return joined.model_copy(update={"holdfast": kept.model_copy(update=known)})
+
+
+def _one_each(items: Sequence[str], more: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*items, *more]))
+
+
+def _moment(text: str) -> datetime:
+    return clock.parse(text) or datetime.max.replace(tzinfo=UTC)

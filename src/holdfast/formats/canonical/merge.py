@@ -14,7 +14,8 @@ Rule 5: a phase (current, total, name) moves as one; its status by itself. Only 
         phase that was left does not move along into a new one: that has the status that is stated
         with it, else it is in progress.
 Rule 6: a phase derived from checkboxes moves only a phase that is counted in the same total, so
-        that a plan with three headings does not turn "4 of 10" into "3 of 3".
+        that a plan with three headings does not turn "4 of 10" into "3 of 3". Where a command has
+        gone ahead of the boxes, ticking them late does not set the work back.
 Rule 7: a plan's title and a guessed type only fill a gap; they rename nothing that has a name.
 Rule 8: lists are united in order, context key by key. An item goes only when the one source that
         had it dropped it.
@@ -38,8 +39,15 @@ from holdfast.formats.canonical.state import (
     Phase,
     Seen,
     State,
+    seen_of_state,
 )
-from holdfast.formats.canonical.unite import normal_reading, own_keys, united, united_context
+from holdfast.formats.canonical.unite import (
+    forgotten,
+    normal_reading,
+    own_keys,
+    united,
+    united_context,
+)
 
 T = TypeVar("T")
 
@@ -110,7 +118,7 @@ def _update(inputs: Inputs, saved: State) -> State:
     own = Own(
         required_reading=own_reading,
         key_reminders=own_reminders,
-        context=own_keys(saved),
+        context=[key for key in own_keys(saved) if key in context],
         phases=bool(kept and kept.own.phases),
     )
     changed_at = clock.parse(kept.changed_at) if kept else None
@@ -142,13 +150,11 @@ def _phase(inputs: Inputs, saved: State, winners: Winners, phases: list[KnownPha
     base = inputs.base("saved")
     was = saved.phase
     value = Mark(current=was.current, total=was.total, name=was.name)
-    sides = []
-    for declaration in inputs.declarations:
-        if declaration.phase is None or not _comparable(declaration, was.total, inputs):
-            continue
-        seen = inputs.base(declaration.source)
-        stated = Seen.of(declaration).phase
-        sides.append(Side(stated, NO_BASE if seen is None else seen.phase, declaration.mtime))
+    sides = [
+        side
+        for declaration in inputs.declarations
+        if (side := _phase_side(inputs, declaration, saved, phases))
+    ]
     settled = winners.settle(value, NO_BASE if base is None else base.phase, sides)
     status_base = NO_BASE if base is None else base.status
     status = winners.settle(was.status, status_base, inputs.sides("status"))
@@ -163,25 +169,57 @@ def _phase(inputs: Inputs, saved: State, winners: Winners, phases: list[KnownPha
 
 def _status_on_entry(inputs: Inputs, was: Phase, settled: Mark, base: Seen | None) -> Status:
     """The status of a phase that markdown has just moved to (rule 5)."""
-    mover = next(each for each in inputs.declarations if Seen.of(each).phase == settled)
+    movers = [each for each in inputs.declarations if Seen.of(each).phase == settled]
+    mover = movers[0] if movers else inputs.declarations[-1]
     changed = base is not None and was.status != base.status
     if changed and inputs.saved_mtime >= mover.mtime:
         return was.status  # set after the move was written
     return mover.status or "in_progress"
 
 
-def _comparable(declaration: Declaration, total: int, inputs: Inputs) -> bool:
-    mark = declaration.phase
-    if mark is None or not mark.derived:
-        return mark is not None
+def _phase_side(
+    inputs: Inputs, declaration: Declaration, saved: State, phases: list[KnownPhase]
+) -> Side | None:
+    """What *declaration* has to say of the phase; nothing where rule 6 keeps it silent."""
+    stated = Seen.of(declaration).phase
+    if declaration.phase is None or stated is None:
+        return None
     seen = inputs.base(declaration.source)
-    before = seen.phase.total if seen and seen.phase else None
-    return total in {mark.total, before}
+    base = NO_BASE if seen is None else seen.phase
+    if declaration.phase.derived and stated != base:
+        before = seen.phase if seen else None
+        follows = _follow(stated, before, saved, phases)
+        if follows is None:
+            return None
+        stated = follows
+    return Side(stated, base, declaration.mtime)
+
+
+def _follow(mark: Mark, before: Mark | None, saved: State, phases: list[KnownPhase]) -> Mark | None:
+    """Rule 6: where a phase derived from checkboxes leads from where the work is."""
+    was = saved.phase
+    if was.total not in {mark.total, before.total if before else None}:
+        return None
+    in_step = before is not None and before.current == was.current
+    ahead = (mark.current or 0) > max(was.current, (before and before.current) or 0)
+    if in_step or ahead:
+        return mark
+    if before is None:
+        return None
+    # The work went on by command and the boxes follow late: the number stays, but the plan may
+    # have got more phases, or another name for this one.
+    known = saved.holdfast.phases if saved.holdfast else []
+    was_called = next((each.name for each in known if each.number == was.current), None)
+    is_called = next((each.name for each in phases if each.number == was.current), None)
+    name = is_called if was.name == was_called and is_called else was.name
+    return Mark(current=was.current, total=max(mark.total or 0, was.current), name=name)
 
 
 def _complete(mark: PhaseMark, was: Phase | None, phases: list[KnownPhase]) -> dict[str, Any]:
     """Current, total and name, with what *mark* leaves out filled from what is known."""
     names = {each.number: each.name for each in phases}
+    if mark.total and names and max(names) != mark.total:
+        names = {}  # counted otherwise, so its numbers are about something else
     current = mark.current
     if current is None and mark.name:
         wanted = mark.name.casefold()
@@ -216,6 +254,9 @@ def _with_bookkeeping(
     seen = dict(before)
     for declaration in inputs.declarations:
         seen[declaration.source] = Seen.of(declaration).over(inputs.base(declaration.source))
+    seen = {
+        source: forgotten(said, _mentioned(inputs, source), state) for source, said in seen.items()
+    }
     seen["saved"] = seen_of_state(state)
     checkout, elsewhere = _checkouts(inputs, kept)
     next_action, gate = _next(inputs, state, phases, kept)
@@ -247,18 +288,9 @@ def _with_bookkeeping(
     return state.model_copy(update={"holdfast": merged})
 
 
-def seen_of_state(state: State) -> Seen:
-    """The saved file's own part of the base: all that a merge compares."""
-    phase = state.phase
-    return Seen(
-        workflow=state.workflow,
-        workflow_type=state.workflow_type,
-        phase=Mark(current=phase.current, total=phase.total, name=phase.name),
-        status=phase.status,
-        required_reading=state.required_reading,
-        key_reminders=state.key_reminders,
-        context=state.context,
-    )
+def _mentioned(inputs: Inputs, source: str) -> Seen:
+    now = next((each for each in inputs.declarations if each.source == source), None)
+    return Seen.of(now) if now else Seen()
 
 
 def _checkouts(inputs: Inputs, kept: Bookkeeping | None) -> tuple[str | None, dict[str, Seen]]:
@@ -281,10 +313,8 @@ def _is_about(mark: PhaseMark, phase: Phase) -> bool:
 def _next(
     inputs: Inputs, state: State, phases: list[KnownPhase], kept: Bookkeeping | None
 ) -> tuple[str | None, str | None]:
-    """Next action and gate of the phase that holds now; a line written for another phase is stale."""
-    here = next((each for each in phases if each.number == state.phase.current), None)
-    next_action = here.next_action if here else None
-    gate = here.gate if here else None
+    """Next action and gate of the phase that holds now; what was written for another is stale."""
+    next_action, gate = of_phase(state.phase, phases)
     for declaration in reversed(inputs.declarations):
         mark = declaration.phase
         if mark and not _is_about(mark, state.phase):
@@ -292,5 +322,22 @@ def _next(
         next_action = declaration.next_action or next_action
         gate = declaration.gate or gate
     if not inputs.declarations and kept and not phases:
-        return kept.next_action, kept.gate
+        return remembered(state, kept)
     return next_action, gate
+
+
+def of_phase(phase: Phase, phases: list[KnownPhase]) -> tuple[str | None, str | None]:
+    """What the list of phases has as next action and gate, if it counts as the state does."""
+    if max((each.number for each in phases), default=0) != phase.total:
+        return None, None
+    here = next((each for each in phases if each.number == phase.current), None)
+    return (here.next_action, here.gate) if here else (None, None)
+
+
+def remembered(state: State, kept: Bookkeeping) -> tuple[str | None, str | None]:
+    """The same of a state that nothing declares any more, as long as it is in the phase it was in."""
+    if kept.phases:
+        return of_phase(state.phase, kept.phases)
+    saved = kept.seen.get("saved")
+    then = saved.phase.current if saved and saved.phase else None
+    return (kept.next_action, kept.gate) if then == state.phase.current else (None, None)

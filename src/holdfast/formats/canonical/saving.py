@@ -81,6 +81,7 @@ def _note(view: View) -> None:
             at=clock.iso(place.now),
             how="deleted",
             archive=archive,
+            checkout=place.checkout,
         )
         store.forget(store.root / each.path)
     ledger.save(store, view.ledger, place.now)

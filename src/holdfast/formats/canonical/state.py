@@ -171,6 +171,20 @@ class State(BaseModel):
         return text.encode("utf-8", "backslashreplace")
 
 
+def seen_of_state(state: State) -> Seen:
+    """The saved file's own part of the base: all that a merge compares."""
+    phase = state.phase
+    return Seen(
+        workflow=state.workflow,
+        workflow_type=state.workflow_type,
+        phase=Mark(current=phase.current, total=phase.total, name=phase.name),
+        status=phase.status,
+        required_reading=state.required_reading,
+        key_reminders=state.key_reminders,
+        context=state.context,
+    )
+
+
 def has_shape(data: object) -> bool:
     """Whether *data* is meant as a canonical state, right or wrong in its details."""
     return (

@@ -22,7 +22,7 @@ def united(
     """Rule 8 for a list: all that somebody still asserts, and what only the saved file does."""
     asserted: list[str] = []
     for source in ORDER:
-        asserted += _said(inputs, source, field) or []
+        asserted += _said(inputs, source, field, set(current)) or []
     base = inputs.base("saved")
     if kept is None or base is None:
         own = list(current)
@@ -35,15 +35,39 @@ def united(
     return list(dict.fromkeys(united)), list(dict.fromkeys(own))
 
 
-def _said(inputs: Inputs, source: str, field: str) -> Any:
-    """What *source* says of *field* now, or said when it last mentioned it (rule 1)."""
+def _said(inputs: Inputs, source: str, field: str, current: set[str]) -> Any:
+    """What *source* says of *field* now, or said when it last mentioned it (rule 1).
+
+    What it only said once can be taken out of the saved file by hand or by command: nobody else
+    could drop it any more.
+    """
     for declaration in inputs.declarations:
         if declaration.source == source:
             value = getattr(Seen.of(declaration), field)
             if value is not None:
                 return value
-    base = inputs.base(source)
-    return getattr(base, field) if base else None
+    base, saved = inputs.base(source), inputs.base("saved")
+    said = getattr(base, field) if base else None
+    taken_out = set(getattr(saved, field) or ()) - current if saved else set()
+    if not said or not taken_out:
+        return said
+    if isinstance(said, dict):
+        return {key: value for key, value in said.items() if key not in taken_out}
+    return [item for item in said if item not in taken_out]
+
+
+def forgotten(seen: Seen, mentioned: Seen, state: State) -> Seen:
+    """*seen* without what its source no longer mentions and the state no longer has."""
+    still: dict[str, Any] = {}
+    for field in ("required_reading", "key_reminders", "context"):
+        said, there = getattr(seen, field), getattr(state, field)
+        if said is None or getattr(mentioned, field) is not None:
+            continue
+        if isinstance(said, dict):
+            still[field] = {key: value for key, value in said.items() if key in there}
+        else:
+            still[field] = [item for item in said if item in there]
+    return seen.model_copy(update=still)
 
 
 def own_keys(saved: State) -> list[str]:
@@ -57,8 +81,8 @@ def own_keys(saved: State) -> list[str]:
 
 def united_context(inputs: Inputs, saved: State | None, winners: Winners) -> dict[str, Any]:
     """Rule 8 for context: which keys stand as for lists, each value as for any field."""
-    said = {source: _said(inputs, source, "context") or {} for source in ORDER}
     current = saved.context if saved else {}
+    said = {source: _said(inputs, source, "context", set(current)) or {} for source in ORDER}
     standing = {
         *(own_keys(saved) if saved else []),
         *(key for each in said.values() for key in each),

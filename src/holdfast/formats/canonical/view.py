@@ -19,10 +19,10 @@ from holdfast.formats.canonical.declaration import Declaration, Looked
 from holdfast.formats.canonical.files import Held, Unusable
 from holdfast.formats.canonical.identity import Group
 from holdfast.formats.canonical.matching import Matched
-from holdfast.formats.canonical.merge import merge, seen_of_state
+from holdfast.formats.canonical.merge import merge, remembered
 from holdfast.formats.canonical.settle import Inputs
 from holdfast.formats.canonical.sources.look import look_at_markdown
-from holdfast.formats.canonical.state import State
+from holdfast.formats.canonical.state import State, seen_of_state
 from holdfast.ledger import Ledger
 
 _DELETED = "its state file was removed by hand, so it counts as finished"
@@ -93,13 +93,16 @@ def look(place: Place) -> View:
     matched = matching.match(held, groups, place.root)
     view.superseded = matched.superseded
     lost = None
+    closed = _closed(looked)
     for group in groups:
         known = _declared(view, group, matched)
+        if group.local is None and group.key in closed:
+            # CLAUDE.local.md points at this plan and says that it is over (merge rule 4).
+            known = replace(known, standing="finished", remark=closed[group.key])
         if known.held is None and known.standing == "active":
             lost = list(endings.gone(place.store)) if lost is None else lost
             known = _without_file(view, known, group, lost)
         view.known.append(known)
-    closed = _closed(looked)
     for key in matched.free:
         view.known.append(_undeclared(view, key, matched.held[key], closed))
     return view
@@ -138,7 +141,7 @@ def _without_file(
     view: View, known: Known, group: Group, lost: Sequence[tuple[str, State]]
 ) -> Known:
     """A declared workflow without a file: new, unless it has ended and nobody declared it anew."""
-    resting = endings.resting(view.place.store, view.ledger, group)
+    resting = endings.resting(view.place.store, view.ledger, group, view.place.checkout)
     if resting:
         stone, store = resting
         remark = f"{stone.how} on {stone.at[:10]}; not declared anew since"
@@ -147,7 +150,7 @@ def _without_file(
         return replace(known, standing="finished", remark=remark)
     marks = [key for key in group.keys if key in view.ledger.finished]
     view.revived += marks
-    last = None if marks else endings.deleted(lost, group, view.place.store)
+    last = None if marks else endings.deleted(lost, group, view.place.store, view.place.checkout)
     if last is None:
         return known
     known = replace(known, standing="finished", remark=_DELETED)
@@ -207,6 +210,9 @@ def workflow_of(known: Known, place: Place) -> Workflow:
     local = known.group.local if known.group else None
     mtimes = [each.mtime for each in known.declarations]
     branch = state.context.get("branch")
+    next_action, gate = (kept.next_action, kept.gate) if kept else (None, None)
+    if kept and known.group is None:  # nothing declares it, and it may have been edited by hand
+        next_action, gate = remembered(state, kept)
     return Workflow(
         format="canonical",
         key=known.key,
@@ -218,8 +224,8 @@ def workflow_of(known: Known, place: Place) -> Workflow:
             phases=state.phase.total,
             phase_name=state.phase.name,
             status=state.phase.status,
-            next_action=kept.next_action if kept else None,
-            gate=kept.gate if kept else None,
+            next_action=next_action,
+            gate=gate,
             reading=tuple(state.required_reading),
             reminders=tuple(state.key_reminders),
             context=tuple(state.context.items()),
