@@ -28,11 +28,11 @@ def cpu() -> Callable[[Callable[[], object]], float]:
 def local() -> Callable[[str], Looked]:
     """What a CLAUDE.local.md with this text declares."""
 
-    def is_plan(path: str) -> bool:
-        return path.endswith("/PLAN.md")
+    def find_plan(text: str) -> str | None:
+        return text if text.endswith("/PLAN.md") else None
 
     return lambda text: read_local(
-        text.encode(), path="CLAUDE.local.md", mtime=5.0, is_plan=is_plan
+        text.encode(), path="CLAUDE.local.md", mtime=5.0, find_plan=find_plan
     )
 
 

@@ -26,7 +26,10 @@ Phase: 4/10 - SEO Generation
 def look(text: str | bytes) -> Looked:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     return read_local(
-        data, path="CLAUDE.local.md", mtime=5.0, is_plan=lambda path: path.endswith("/PLAN.md")
+        data,
+        path="CLAUDE.local.md",
+        mtime=5.0,
+        find_plan=lambda text: text if text.endswith("/PLAN.md") else None,
     )
 
 

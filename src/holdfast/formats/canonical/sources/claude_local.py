@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from holdfast.formats.canonical.declaration import Declaration, Looked
 from holdfast.formats.canonical.sources.document import Document, open_document
@@ -15,29 +16,34 @@ from holdfast.formats.canonical.sources.phase_marks import PhaseReading, stated_
 from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
 from holdfast.formats.canonical.sources.reasons import joined, quoted, quoted_from
 from holdfast.formats.canonical.sources.stated import Stated
-from holdfast.formats.canonical.sources.statuses import Word, status_for
+from holdfast.formats.canonical.sources.statuses import Word, is_choice, status_for
 from holdfast.formats.canonical.sources.values import text_of, unique
 from holdfast.formats.canonical.sources.workflow_types import type_of
 
 _NOT_ACTIVE = {"completed", "cancelled", "not_started"}
+FindPlan: TypeAlias = Callable[[str], str | None]  # the one plan that a text means
+
+_REMARK = re.compile(r"\s+[-–—(]|:\s|,\s")
 _PLANNING = re.compile(r"\bplan(?:ning)?\b", re.IGNORECASE)
 
 
-def read_local(data: bytes, *, path: str, mtime: float, is_plan: Callable[[str], bool]) -> Looked:
+def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> Looked:
     """What the file declares, or why it declares nothing."""
     document = open_document(data)
     if document is None:
         return Looked(path, None, "empty")
     local = _read(document)
-    if silence := _silence(local):
+    if silence := _silence(local) or _choice(local):
         return Looked(path, None, joined(silence, document.problem))
-    declaration = _declared(local, path=path, mtime=mtime, is_plan=is_plan)
+    declaration = _declared(local, path=path, mtime=mtime, find_plan=find_plan)
     if ended := _ended(local):
         closed = None if local.word == "not_started" else declaration
         return Looked(path, None, joined(ended, document.problem), closed=closed)
-    unreadable = local.stated.phase_problem(counted=True)
-    found = joined(_found(local), unreadable, document.problem)
-    return Looked(path, declaration, found, joined(unreadable, document.problem))
+    stated = local.stated
+    trouble = joined(
+        stated.phase_problem(counted=True), _plan_problem(stated, find_plan), document.problem
+    )
+    return Looked(path, declaration, joined(_found(local), trouble), trouble)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,12 @@ def _silence(local: _Local) -> str | None:
     return None
 
 
+def _choice(local: _Local) -> str | None:
+    if not is_choice(local.stated.value("status") or ""):
+        return None
+    return f"its status is {local.stated.shown('status')}, which a template leaves to choose from"
+
+
 def _nameless(local: _Local) -> str:
     if local.stated.denies("workflow"):
         return f"its workflow is {local.stated.shown('workflow')}"
@@ -125,9 +137,7 @@ def _found(local: _Local) -> str:
     )
 
 
-def _declared(
-    local: _Local, *, path: str, mtime: float, is_plan: Callable[[str], bool]
-) -> Declaration:
+def _declared(local: _Local, *, path: str, mtime: float, find_plan: FindPlan) -> Declaration:
     stated = local.stated
     workflow_type, is_guess = type_of(stated.value("type"), local.name, _PLANNING)
     listed = stated.reading() or stated.notes.reading
@@ -144,12 +154,32 @@ def _declared(
         required_reading=tuple(f"@{kept}" for kept in reading) or None,
         key_reminders=stated.reminders(),
         context=stated.context(),
-        next_action=stated.value("next"),
+        next_action=stated.value("next") or stated.value("next list"),
         gate=stated.value("gate"),
-        plan=_plan(stated, reading, is_plan),
+        plan=_plan(stated, reading, find_plan),
     )
 
 
-def _plan(stated: Stated, reading: tuple[str, ...], is_plan: Callable[[str], bool]) -> str | None:
+def _plan(stated: Stated, reading: tuple[str, ...], find_plan: FindPlan) -> str | None:
+    """The plan as it is on disk; a file that is named is kept even while it is not there."""
+    if found := _named_plan(stated, find_plan):
+        return found
     named = listed_paths(stated.value("plan") or "")
-    return (path_of(named[0]) if named else None) or next(filter(is_plan, reading), None)
+    if named and named[0].casefold().endswith(".md"):
+        return path_of(named[0])
+    files = (path for path in reading if path.casefold().endswith(".md"))
+    return next(filter(None, map(find_plan, files)), None)
+
+
+def _named_plan(stated: Stated, find_plan: FindPlan) -> str | None:
+    """What the field Plan: means, which may be a path, a name or a number, with a remark behind it."""
+    value = stated.value("plan") or ""
+    named = [path for raw in listed_paths(value) if (path := path_of(raw))]
+    return next(filter(None, map(find_plan, [*named, value, _REMARK.split(value)[0]])), None)
+
+
+def _plan_problem(stated: Stated, find_plan: FindPlan) -> str | None:
+    value = stated.value("plan")
+    if not value or _named_plan(stated, find_plan):
+        return None
+    return f"Plan: {quoted(value)} is no plan of this project"

@@ -24,7 +24,15 @@ from holdfast.formats.canonical.sources.values import (
 )
 
 _SECTIONS = {"reading", "reminders", "context"}
-_BELOW = {"status", "phase", "next", "gate"}  # as a heading, their value is the line below
+_BELOW = {
+    "status",
+    "phase",
+    "next",
+    "next list",
+    "gate",
+}  # as a heading, their value is the line below
+_LISTED = {"next", "next list", "gate"}  # below a label that is no heading, their value is an item
+_OVER_TITLE = re.compile(r"\b(?:completed|done|finished|past|previous)\b", re.IGNORECASE)
 _LONGEST_NAME = 100
 
 _PAIR = re.compile(
@@ -75,6 +83,9 @@ class _Collector:
         self.previous = 0
         self.joining = False  # the line before belongs to a reminder
         self.below = ""
+        self.is_label = False  # that what may stand below follows
+        self.is_past = False  # the section, which lists phases that are over
+        self.counted = -1  # how well the counted phase fits so far
 
     def feed(self, line: Line, *, states: bool) -> None:
         known = field_of(line)
@@ -83,12 +94,17 @@ class _Collector:
             self.section = ""
         paths = at_paths(line.text)
         inside = self.section and not line.level and not (known and self._is_field(line, known[0]))
+        if line.level:
+            self.is_past = bool(_OVER_TITLE.search(line.text))
         if inside:
             self._take(line, paths, gap=gap)
         elif known:
             self._open(line, *known, states=states)
         elif self.below and not line.level and states:
-            self._take_below(line)
+            if self.is_label and not line.item:
+                self.below = ""
+            else:
+                self._take_below(line)
         self.notes.reading += [] if inside and self.section == "reading" else paths
         self.joining = bool(inside) and self.section == "reminders" and (line.item or self.joining)
         self.below = "" if line.level and not known else self.below
@@ -110,8 +126,11 @@ class _Collector:
         )
 
     def _open(self, line: Line, key: str, value: str, *, states: bool) -> None:
-        may_follow = line.level and key in self.may_stand_below and not value
+        if self.below == "phase" and key == "counted phase":
+            key = "phase"
+        may_follow = not value and key in (self.may_stand_below if line.level else _LISTED)
         self.below = key if may_follow else ""
+        self.is_label = not line.level
         if key not in _SECTIONS:
             if states and value and not (key == "phase" and _is_step(line, value)):
                 self._state(key, value, line)
@@ -142,11 +161,26 @@ class _Collector:
 
     def _state(self, key: str, value: str, line: Line) -> None:
         """The first of each kind wins, even if it states that there is none."""
+        if key == "counted phase" and not self._fits_better(value):
+            return
         if key == "status" or says_nothing(value) or not is_template(value):
             self.notes.fields.setdefault(key, Found(value, line.number))
 
+    def _fits_better(self, value: str) -> bool:
+        """Whether this counted phase tells better where the work is than those before it."""
+        word = phase_of(value).word
+        over = self.is_past or word in {"completed", "cancelled"}
+        fits = 0 if over else 1 if word == "not_started" else 2
+        if fits < self.counted or fits == self.counted > 0:
+            return False
+        self.counted = fits
+        self.notes.fields.pop("counted phase", None)
+        return True
+
     def _take_below(self, line: Line) -> None:
         value = tidy(bare(line.text))
+        if self.below in {"next", "next list"} and (line.checked or value.endswith(":")):
+            return
         if self.below == "status" and not stated_status(value):
             return
         is_prose = len(value) > _LONGEST_NAME or value.endswith((".", ":", "?"))

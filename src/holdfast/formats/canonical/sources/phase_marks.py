@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.formats.canonical.declaration import PhaseMark
@@ -13,19 +14,21 @@ from holdfast.formats.canonical.sources.statuses import (
     SIGNS,
     Word,
     ending_status,
+    first_status,
+    part_status,
     split_status,
     status_of,
     whole_status,
 )
-from holdfast.formats.canonical.sources.values import DECORATION, SYMBOLS, bare
+from holdfast.formats.canonical.sources.values import DECORATION, MOST_CHARACTERS, SYMBOLS, bare
 
 _MOST_PHASES = 9_999
-_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 _COUNTED = re.compile(rf"{DECORATION}phase\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
 _PHASE = rf"{DECORATION}(?:phase\s+)?#?"
 _SEPARATED = re.compile(rf"\s*(?:$|[-–—:|,.(\[{SYMBOLS}])")
-_NUMBER = f"(?:[0-9]++|(?:{'|'.join(_WORDS)})(?![a-z]))"
+_NUMBER = f"(?:[0-9]++|(?:{'|'.join(NUMBER_WORDS)})(?![a-z]))"
 _PART = r"(?:\.[0-9]+|[a-z](?![^\W_]))?"  # a phase "2.1" or "2b" is a part of phase 2
 _OF = r"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:out\s+of|von|van|de|di|sur|af|av|из)\s++)"
 # A short word in another language, if nothing but a separator follows. Ranges are no "of".
@@ -38,7 +41,7 @@ _TWO = re.compile(
 )
 _ONE = re.compile(
     rf"{_PHASE}(?:(?P<current>[0-9]++)(?:(?=$|\.?\s|[:(–—,\]]|-(?![0-9]))|\.[0-9]+(?=$|[\s:])|[a-z](?=\s*(?:$|[-–—:(,])))"
-    rf"|(?P<word>{'|'.join(_WORDS)})(?=\s*(?:$|[-–—:(])))(?P<rest>.*)",
+    rf"|(?P<word>{'|'.join(NUMBER_WORDS)})(?=\s*(?:$|[-–—:(])))(?P<rest>.*)",
     re.IGNORECASE,
 )
 _ANY = "(?:[0-9.?-]+|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
@@ -51,7 +54,20 @@ _SEVERAL = re.compile(rf"{_PHASE}[0-9]+(?:\s*[+&,]\s*|[-–—:]|\s+{_RANGE}\s+)
 _UNNAMED = re.compile(rf"{_PHASE}[0-9](?![0-9]*[^\W\d])", re.IGNORECASE)
 _LETTERS = re.compile(rf"{_PHASE}[NMXY]\s*/\s*[NMXY]\b", re.IGNORECASE)
 _NO_NAMES = {"", "phase", "phases", "phase name", "name", "title"}
+_BEHIND = re.compile(
+    rf"(?P<name>[^\W\d][^()0-9]{{0,200}}?)\s*(?:,\s*|\s[-–—]\s|\((?=[^()]*\)$))"
+    rf"(?:(?:phase|step|stage)\s+)?(?P<current>{_NUMBER}){_OF}(?P<total>{_NUMBER})\)?",
+    re.IGNORECASE,
+)
+_MARKED = re.compile("^`([^`]+)`")
+_KEYCAP = re.compile("([0-9])\ufe0f?\u20e3")
+_AROUND = f"{SEPARATORS};(\ufe0f"
 _MENTIONED = re.compile(r"\bphase\s+(?=#?[0-9])", re.IGNORECASE)
+
+
+def plain_digits(text: str) -> str:
+    """Text with plain digits for those on keys."""
+    return _KEYCAP.sub(r"\1", text).replace("🔟", "10") if "\u20e3" in text else text
 
 
 class PhaseReading(NamedTuple):
@@ -69,7 +85,7 @@ class PhaseReading(NamedTuple):
 
 def phase_of(value: str) -> PhaseReading:
     """Read what stands behind "Phase:"."""
-    value = _latest(_unwrapped(bare(value)))
+    value = _latest(_unwrapped(bare(_MARKED.sub(r"\1", plain_digits(value)))))
     if says_nothing(value) or is_template(value) or _LETTERS.match(value):
         return PhaseReading(None, SIGNS.get(value[:1]))
     if two := _two(value):
@@ -83,12 +99,15 @@ def phase_of(value: str) -> PhaseReading:
     if _UNNAMED.match(value):
         return PhaseReading(None, readable=False)
     name, word = phase_name(value)
+    if behind := _BEHIND.fullmatch(name or ""):
+        mark = sane_mark(_count(behind["current"]), _count(behind["total"]), behind["name"].strip())
+        return PhaseReading(mark, word, current_of(mark) is not None)
     return PhaseReading(PhaseMark(name=name) if name else None, word or SIGNS.get(value[:1]))
 
 
 def counted_phase(line: str) -> str | None:
     """The expression in a line like "Phase 4/10: X", which says the same without a label."""
-    match = _COUNTED.match(line)
+    match = _COUNTED.match(plain_digits(line))
     value = bare(match["value"]) if match else ""
     two = _two(value)
     return value if two and _SEPARATED.match(two["rest"]) else None
@@ -96,8 +115,8 @@ def counted_phase(line: str) -> str | None:
 
 def phase_in_status(value: str) -> PhaseReading | None:
     """The phase that a status speaks of: "In Progress - Phase 2 of 3", "Phase 2 in progress"."""
-    _, *mentions = _MENTIONED.split(value)
-    readings = [reading for reading in map(_mentioned, mentions) if reading]
+    first, *mentions = _MENTIONED.split(value[:MOST_CHARACTERS])
+    readings = [r for each in _with_signs(first, mentions) if (r := _mentioned(*each))]
     running = [reading for reading in readings if reading.word in {"in_progress", "blocked"}]
     if len(running) == 1:
         return running[0]
@@ -110,6 +129,11 @@ def stated_status(value: str) -> Word | None:
     if word or (reading := phase_in_status(value)) is None:
         return word
     return reading.word
+
+
+def stated_part(value: str) -> Word | None:
+    """The same of a single phase, which has no other phases to speak of."""
+    return part_status(value) or stated_status(value)
 
 
 def phase_name(rest: str) -> tuple[str | None, Word | None]:
@@ -152,25 +176,46 @@ def _count(text: str) -> int:
     """A number; one that is too long to be true stays too large."""
     if text[0].isdigit():
         return int(text[:9])
-    return _WORDS.index(text.casefold()) + 1
+    return NUMBER_WORDS.index(text.casefold()) + 1
 
 
-def _mentioned(text: str) -> PhaseReading | None:
+def _mentioned(text: str, sign: Word | None) -> PhaseReading | None:
     """What stands behind "phase" in a sentence; what is over is not where the work is."""
-    text = text.strip(f"{SEPARATORS}()")
+    text = _balanced(text.lstrip(f"{SEPARATORS}("))
     two = _two(text)
     found = two or _ONE.match(text)
     if found is None or _SEVERAL.match(text):
         return None
-    rest = found["rest"].rstrip(f"{SEPARATORS})")
+    rest = _balanced(found["rest"])
     before, word = ending_status(rest)
-    word = status_of(rest.lstrip(f"{SEPARATORS}(")) or word or split_status(rest)[1]
+    word = first_status(rest.lstrip(f"{SEPARATORS}(")) or word or split_status(rest)[1] or sign
     if word in {"completed", "cancelled", "not_started"}:
         return None
     name = phase_name(before)[0] if _SEPARATED.match(rest) else None
     total = _count(two["total"]) if two else None
     mark = sane_mark(_count(found["current"]), total, name)
     return PhaseReading(mark, word) if current_of(mark) else None
+
+
+def _with_signs(first: str, mentions: list[str]) -> Iterator[tuple[str, Word | None]]:
+    """What stands behind each "phase", with its sign where the signs stand in front."""
+    sign = _last_sign(first)
+    for text in mentions:
+        following = _last_sign(text) if sign else None
+        yield text.rstrip(f"{_AROUND}{''.join(SIGNS)}") if following else text, sign
+        sign = following
+
+
+def _last_sign(text: str) -> Word | None:
+    return SIGNS.get(text.rstrip(_AROUND)[-1:])
+
+
+def _balanced(text: str) -> str:
+    """Text without the separators behind it and without brackets that it does not open."""
+    text = text.rstrip(SEPARATORS)
+    while text.endswith(")") and text.count(")") > text.count("("):
+        text = text[:-1].rstrip(SEPARATORS)
+    return text
 
 
 def _latest(value: str) -> str:

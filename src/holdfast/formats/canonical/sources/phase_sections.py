@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from holdfast.formats.canonical.sources.fields import field_of
 from holdfast.formats.canonical.sources.markdown import Line
-from holdfast.formats.canonical.sources.phase_marks import stated_status
+from holdfast.formats.canonical.sources.phase_marks import stated_part
 from holdfast.formats.canonical.sources.phase_starts import Boundary, Start
 from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
 from holdfast.formats.canonical.sources.statuses import Word
@@ -29,7 +30,7 @@ class Section:
     open_boxes: int = 0
     next_action: str | None = None
     gate: str | None = None
-    below_gate: bool = False
+    below_gate: Literal["", "heading", "label"] = ""
 
     @property
     def is_done(self) -> bool:
@@ -63,13 +64,14 @@ class Section:
 
     def take(self, line: Line) -> None:
         key, value = field_of(line) or ("", "")
-        if self.below_gate and not line.level:
+        if self.below_gate and not line.level and (line.item or self.below_gate == "heading"):
             key, value = "gate", tidy(bare(line.text))
-        self.below_gate = key == "gate" and not value and line.level > 0
+        opens = key == "gate" and not value
+        self.below_gate = ("heading" if line.level else "label") if opens else ""
         if key == "gate" and not says_nothing(value) and not is_template(value):
             self.gate = self.gate or value or None
         elif key == "status" and line.checked is None:
-            self.word = self.word or stated_status(value)
+            self.word = self.word or stated_part(value)
         if line.checked is not None:
             self.boxes += 1
             self.open_boxes += not line.checked

@@ -7,30 +7,42 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast.formats.canonical.sources.markdown import Line
-from holdfast.formats.canonical.sources.phase_marks import phase_name
+from holdfast.formats.canonical.sources.phase_marks import NUMBER_WORDS, phase_name, plain_digits
 from holdfast.formats.canonical.sources.statuses import (
     SEPARATORS,
     SIGNS,
     Word,
+    part_status,
     split_status,
-    status_of,
     whole_status,
 )
 from holdfast.formats.canonical.sources.tables import Row, rows
 from holdfast.formats.canonical.sources.values import DECORATION
 
 # "Phases 1-3" and "Phase 1 and 2" are no phases of the plan; "Phase 1a" and "Phase 2.1" are parts of one.
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_WORDS = (*NUMBER_WORDS, *_ROMAN[::-1])
+_BEHIND_WORD = rf"\s*(?:$|[-–—:|(,.*_{''.join(SIGNS)}]|/|of\s+(?:[0-9]|{'|'.join(NUMBER_WORDS)}))"
 _PHASE = re.compile(
-    rf"(?P<before>{DECORATION})phase\s+#?(?P<number>[0-9]{{1,4}})(?P<part>[a-z](?!\w)|(?:\.[0-9]{{1,4}})+)?"
-    r"(?:\s*(?:/|of\s)\s*(?P<total>[0-9]{1,4}))?"
+    rf"(?P<before>{DECORATION})(?P<kind>phase|step)\s+#?"
+    rf"(?:(?P<number>[0-9]{{1,4}})(?P<part>[a-z](?!\w)|(?:\.[0-9]{{1,4}})+)?|(?P<word>{'|'.join(_WORDS)})(?={_BEHIND_WORD}))"
+    rf"(?:\s*(?:/|of\s)\s*(?P<total>[0-9]{{1,4}}|(?:{'|'.join(NUMBER_WORDS)})(?!\w)))?"
     r"(?=$|\W)(?!\.[0-9]|/|[-–][0-9]|\s+(?:and|to|or|through)\s|\s*[&+])(?P<rest>.*)",
     re.IGNORECASE,
 )
 _BOLD = re.compile(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
 _BEGINS = f"-–—:|([{''.join(SIGNS)}"  # what may stand between a title and more about it
 _NUMBERED = re.compile(r"#?(?P<number>[0-9]{1,4})\s*(?:[.:)–—-]\s*(?P<name>.*))?")
+_TITLED = re.compile(
+    rf"{DECORATION}(?P<number>[0-9]{{1,4}})\s*[.:)–—-]\s+(?P<name>.*)", re.IGNORECASE
+)
+# Steps that are next come after the work, and those to reproduce are no work.
+_ANNOUNCES = re.compile(
+    r"(?!.*\b(?:next|further|future|follow[\s-]?up|completed)\b).*\b(?:phases|steps)\W*",
+    re.IGNORECASE,
+)
 _NUMBER_LABELS = ("phase", "#", "phase #", "phase no.", "phase number", "no.", "no", "number")
-_NAME_LABELS = ("phase name", "name", "title", "description", "phase")
+_NAME_LABELS = ("phase name", "name", "title", "goal", "task", "what", "description", "phase")
 _STATUS_LABELS = ("status", "state", "progress", "done")
 
 
@@ -75,7 +87,7 @@ def item(line: Line) -> Start | None:
     """An item "Phase 1: Design"; "Phase 1 was hard" is a sentence."""
     if not line.item or line.level or line.checked is not None:
         return None
-    match = _PHASE.match(line.text)
+    match = _phase(line.text)
     if match is None or not match["rest"].lstrip("*_` ").startswith(tuple(_BEGINS)):
         return None
     titled = _BOLD.match(line.text)
@@ -90,16 +102,55 @@ def row(lines: list[Line]) -> Callable[[Line], Start | None]:
     return lambda line: found.get(line.number)
 
 
-def start_of(title: str) -> Start | None:
-    match = _PHASE.match(title)
+def step(line: Line) -> Start | None:
+    """A heading "Step 2: Build", which is a phase where none is so called."""
+    match = _phase(line.text, "step") if line.level else None
     return _started(match) if match else None
+
+
+def numbered(lines: list[Line]) -> Callable[[Line], Start | None]:
+    """Headings "2. Build" below one that announces phases or steps."""
+    found: dict[int, Start] = {}
+    level = 0  # of the heading that announces them
+    for line in lines:
+        if not line.level:
+            continue
+        if line.level <= level:
+            level = 0
+        if not level:
+            level = line.level if _ANNOUNCES.fullmatch(line.text) else 0
+        elif match := _TITLED.fullmatch(plain_digits(line.text)):
+            name, word = phase_name(match["name"])
+            found[line.number] = Start(int(match["number"]), name, word=word)
+    return lambda line: found.get(line.number)
+
+
+def start_of(title: str) -> Start | None:
+    match = _phase(title)
+    return _started(match) if match else None
+
+
+def _phase(text: str, kind: str = "phase") -> re.Match[str] | None:
+    match = _PHASE.match(plain_digits(text))
+    return match if match and match["kind"].casefold() == kind else None
+
+
+def _number(text: str) -> int:
+    text = text.casefold()
+    for words in (NUMBER_WORDS, _ROMAN):
+        if text in words:
+            return words.index(text) + 1
+    return int(text)
 
 
 def _started(match: re.Match[str]) -> Start:
     _, before = split_status(match["before"])
     name, behind = phase_name(match["rest"].lstrip("*_`"))
-    total = int(match["total"]) if match["total"] else None
-    return Start(int(match["number"]), name, total, behind or before, match["part"] is not None)
+    total = _number(match["total"]) if match["total"] else None
+    number = _number(match["number"] or match["word"])
+    if match["kind"].casefold() == "step":
+        name = name or f"Step {number}"
+    return Start(number, name, total, behind or before, match["part"] is not None)
 
 
 def _named(title: str) -> bool:
@@ -123,6 +174,10 @@ def _row(row: Row) -> Start | None:
     start = start_of(cells[first]) or _numbered(cells, first)
     if start is None:
         return None
+    if start.name is None:
+        others = (cells[label] for label in _NAME_LABELS if label in cells and label != first)
+        name, word = phase_name(next(filter(None, others), ""))
+        start = start._replace(name=name, word=start.word or word)
     status = next((cells[label] for label in _STATUS_LABELS if label in cells), "")
     return start._replace(word=_word(status) or start.word, boundary="indent")
 
@@ -140,4 +195,4 @@ def _numbered(cells: dict[str, str], first: str) -> Start | None:
 
 
 def _word(cell: str) -> Word | None:
-    return "completed" if cell.casefold() == "[x]" else status_of(cell)
+    return "completed" if cell.casefold() == "[x]" else part_status(cell)

@@ -16,6 +16,7 @@ _UNKNOWN = re.compile(
     r"|not\s+(?:applicable|set|active|yet\s+(?:known|set|decided))|to\s+be\s+(?:determined|decided|defined|announced))",
     re.IGNORECASE,
 )
+_TEMPLATE = re.compile(r"[_.-]*(?:0+[_-]+)?(?:plan[_-]*)?templates?[_-]*(?:\.\w+)?", re.IGNORECASE)
 _AROUND = "()[]<>{}*_`~.!…: \t"
 _SLOT = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]0-9]*\](?!\()")
 _SYMBOLS = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
@@ -28,6 +29,11 @@ def says_nothing(value: str) -> bool:
     if _NONE.match(inner):
         return True
     return len(value) < _LONGEST and bool(_UNKNOWN.fullmatch(inner)) and not _SYMBOLS.search(value)
+
+
+def template_name(path: str) -> str | None:
+    """The folder or file on a path whose name says that it is a template."""
+    return next((part for part in path.split("/") if _TEMPLATE.fullmatch(part)), None)
 
 
 def is_template(value: str) -> bool:

@@ -16,11 +16,14 @@ from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.notes import collect
 from holdfast.formats.canonical.sources.paths import mentioned_documents, resolved
 from holdfast.formats.canonical.sources.phase_marks import stated_status
-from holdfast.formats.canonical.sources.plan_phases import Phases, phases_of
-from holdfast.formats.canonical.sources.reasons import joined, quoted_from
+from holdfast.formats.canonical.sources.placeholders import template_name
+from holdfast.formats.canonical.sources.plan_phases import Phases, phases_of, steps_of
+from holdfast.formats.canonical.sources.reasons import joined, quoted, quoted_from
 from holdfast.formats.canonical.sources.stated import Stated
 from holdfast.formats.canonical.sources.statuses import (
     Word,
+    is_choice,
+    speaks_of_running,
     split_status,
     status_for,
     whole_status,
@@ -44,12 +47,18 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
     document = open_document(data)
     if document is None:
         return Looked(path, None, "empty")
+    if named := template_name(path):
+        return Looked(path, None, f"a template, by its name {quoted(named)}, is no workflow")
     plan = _plan(document, path)
     told = _status(plan)
+    if told and told.word is None:
+        told = _made_out(plan, told)
     spoken = _spoken(plan)
     more = (plan.stated.phase_problem(counted=False), document.problem)
     if told is None or told.word is None or told.word == "not_started":
         silence = f"its status is {told.shown}" if told else "no status line says In Progress"
+        if told and is_choice(told.text):
+            silence += ", which a template leaves to choose from"
         return Looked(path, None, joined(silence, *more))
     declaration = _declared(plan, told.word, mtime) if spoken else None
     if told.word in {"completed", "cancelled"}:
@@ -97,11 +106,23 @@ class _Plan:
 def _plan(document: Document, path: str) -> _Plan:
     lines, phases = document.lines, phases_of(document.lines)
     stated = Stated(document.front, collect(lines, phases.within))
+    if not phases.listed:
+        phases, stated = _with_steps(document, phases, stated)
     starts = phases.starts
     headings = [line for line in lines if line.level and line.number not in starts]
     others = (line for line in headings if not field_of(line))
     title = next((line for line in headings if line.level == 1), None) or next(others, None)
     return _Plan(path, lines, stated, phases, title)
+
+
+def _with_steps(document: Document, phases: Phases, stated: Stated) -> tuple[Phases, Stated]:
+    """The steps as phases, unless a phase is stated which they may be the steps of."""
+    steps = steps_of(document.lines)
+    whole = Stated(document.front, collect(document.lines, steps.within))
+    phase = whole.phase(counted=False)
+    if not steps.listed or (phase and phase.mark and phase.mark.total != steps.total):
+        return phases, stated
+    return steps, whole
 
 
 def _status(plan: _Plan) -> _Told | None:
@@ -110,13 +131,22 @@ def _status(plan: _Plan) -> _Told | None:
         return _Told(stated_status(front), front)
     if own := min(_own_statuses(plan), key=lambda told: told.number, default=None):
         return own
-    words: tuple[Word, Word] = ("in_progress", "blocked")
-    for word in words:
-        for phase in plan.phases.listed:
-            if phase.word == word:
-                line = phase.line(word)
-                return _Told(phase.word, line.text, line.number)
-    return None
+    return _of_phases(plan, "in_progress") or _of_phases(plan, "blocked")
+
+
+def _of_phases(plan: _Plan, word: Word) -> _Told | None:
+    line = next((each.line(word) for each in plan.phases.listed if each.word == word), None)
+    return _Told(word, line.text, line.number) if line else None
+
+
+def _made_out(plan: _Plan, told: _Told) -> _Told:
+    """A status that is not clear: with work left over, what speaks of running work decides."""
+    if is_choice(told.text):
+        return told
+    if phase := _of_phases(plan, "in_progress"):
+        return phase
+    is_open = any(line.checked is False for line in plan.lines)
+    return told._replace(word="in_progress") if is_open and speaks_of_running(told.text) else told
 
 
 def _own_statuses(plan: _Plan) -> Iterator[_Told]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from holdfast.formats.canonical.declaration import PhaseMark, PlanPhase
@@ -90,16 +90,27 @@ class Phases:
 
 def phases_of(lines: list[Line]) -> Phases:
     """The phases as headings, else as bold lines, checkboxes, rows of a table or items."""
+    return _phases_of(lines, _kinds(lines))
+
+
+def steps_of(lines: list[Line]) -> Phases:
+    """The steps, for a plan without phases."""
+    return _phases_of(lines, _step_kinds(lines))
+
+
+def _phases_of(lines: list[Line], kinds: Iterable[_Kind]) -> Phases:
     first: dict[int, Phase] = {}
     inside: set[int] = set()
     kind = ""
-    for start_at, each, is_enough in _kinds(lines):
+    for start_at, each, is_enough in kinds:
         outside = [line for line in lines if line.number not in inside] if inside else lines
         phases, within = _phases_by(outside, start_at)
         if not first and is_enough(phases):
             first, inside, kind = phases, within, each
         elif first:
             _complete(first, phases)
+    if first and 10 in first and 9 not in first and _is_any(first[10]):
+        del first[10]
     ordered = sorted(first.values(), key=lambda phase: phase.number)
     return Phases(ordered, frozenset(inside), kind)
 
@@ -113,6 +124,22 @@ def _kinds(lines: list[Line]) -> Iterator[_Kind]:
     yield phase_starts.box, "phase checkboxes", bool
     yield phase_starts.row(lines), "phases in a table", bool
     yield phase_starts.item, "phases in a list", _is_a_list
+
+
+def _step_kinds(lines: list[Line]) -> Iterator[_Kind]:
+    yield phase_starts.step, "step headings", _are_several
+    yield phase_starts.numbered(lines), "numbered headings", _are_several
+
+
+def _are_several(phases: dict[int, Phase]) -> bool:
+    return len(phases) > 1
+
+
+def _is_any(phase: Phase) -> bool:
+    """Whether the X of "Phase X" is no number, but stands for one."""
+    return not any(
+        "10" in each.line.text or "ten" in each.line.text.casefold() for each in phase.sections
+    )
 
 
 def _is_a_list(phases: dict[int, Phase]) -> bool:

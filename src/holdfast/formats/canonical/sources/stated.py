@@ -67,9 +67,13 @@ class Stated:
             return reading
         stated = reading.mark
         name = stated.name or text_of(self.front.get("phase name"))
-        mark = sane_mark(stated.current, stated.total or _front_total(self.front), name)
+        mark = sane_mark(stated.current, stated.total or self._total(), name)
         lost = current_of(mark) != stated.current
         return PhaseReading(mark, reading.word, reading.readable and not lost)
+
+    def _total(self) -> int | None:
+        found = self.notes.fields.get("total")
+        return _front_total(self.front) or (_count(found.value) if found else None)
 
     def phase_problem(self, *, counted: bool) -> str | None:
         """The part of a reason that tells of a phase which is stated but cannot be read."""

@@ -20,12 +20,38 @@ SIGNS: dict[str, Word] = {
 SEPARATORS = " \t-–—:|,."
 _LONGEST = 200  # with its remark
 
+_RUNNING = (
+    r"in[\s_-]?progress|active|ongoing|wip|under[\s-]?way|en\s+cours|en\s+curso|in\s+corso"
+    r"|in\s+arbeit|in\s+bearbeitung|em\s+andamento"
+)
 _STATUS = re.compile(
-    r"(?P<in_progress>in[\s_-]?progress|active|ongoing|wip)|(?P<blocked>blocked|on[\s_-]?hold|paused)"
+    rf"(?P<in_progress>{_RUNNING})|(?P<blocked>blocked|on[\s_-]?hold|paused)"
     r"|(?P<completed>completed?|done|finished|shipped)|(?P<cancelled>cancell?ed|abandoned|superseded|skipped|dropped)"
     r"|(?P<not_started>not[\s_-]started|planned|pending|draft|proposed|to-?do)",
     re.IGNORECASE,
 )
+_STARTED = re.compile(r"started\b", re.IGNORECASE)  # a line "Started: May" tells a date
+_ALL = re.compile(
+    r"(?:all|everything|fully)\s+(?:(?:of\s+it|the|[0-9]+)\s+)?"
+    r"(?:(?:phases|steps|tasks|work)\s+)?(?:(?:is|are)\s+)?",
+    re.IGNORECASE,
+)
+_ALL_PHASES = re.compile(r"\ball\s+(?:[\w-]+\s+)?(?:phases|steps)\b", re.IGNORECASE)
+_RUNNING_SIGNS = "🔄🚧🟡⏳"  # in front of any words
+_IDLE = re.compile(r"(?:a?waiting|queued|upcoming|next|later|scheduled)\b", re.IGNORECASE)
+_DOING = (
+    rf"(?:{_RUNNING}|doing|implementing|testing|fixing|building|writing|working|reviewing|starting"
+    r"|continuing)"
+)
+# What shows that "done" is not said of the whole: parts, what is still to do, other signs.
+_GOES_ON = re.compile(
+    rf"\b(?:(?:phase|step|stage|milestone)s?|still|but|except|remaining|pending|blocked|awaiting|{_DOING})\b"
+    rf"|[{_RUNNING_SIGNS}⏸⛔❌🚫⬜☐]|^\W*:\s*[^\W\d]",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(rf"(?:^|[;,:.(|–—✅✔☑✓]|-\s)[\s{MARKS}]*{_DOING}\b", re.IGNORECASE)
+_OPTIONS = re.compile(r"\s*(?:\||/|\bor\b)\s*")
+_LONGEST_OPTION = 30
 # "Complete rewrite needed" is no status, "Complete since Monday" is one.
 _ENDS = re.compile(r"\s*(?:$|[^\w\s]|(?:on|at|since|as|in|by)\b|[0-9])")
 _AROUND = re.compile(rf"[{MARKS}\s{SYMBOLS}.!()\[\]]*+")
@@ -39,19 +65,58 @@ _LONGEST_DATE = 60
 _ENDING = re.compile(
     r"(?:^|(?<![^\W_]))[\s:–—-]*(?<!not )(?<!not-)(?:in[\s_-]progress|ongoing)\W*$", re.IGNORECASE
 )
+_RUNS = {"in_progress", "blocked"}
 ARROW = re.compile(r"\s*+(?:→|⇒|➡\ufe0f?|➔|⟶|[-=]>)\s*")  # from one value to the next
 _BETWEEN = (" - ", " – ", " — ", ": ", " | ")  # a title and its status
 
 
 def status_of(value: str) -> Word | None:
-    """The status that a value begins with; behind an arrow stands the one that holds."""
+    """The status that a value states of the whole; behind an arrow stands the one that holds."""
+    value = ARROW.split(value)[-1]
+    if is_choice(value):
+        return None
+    at = _first_word(value)
+    sign = _signed(value[:at])
+    if value[at : at + 4].casefold() == "not ":
+        return first_status(value)
+    if match := _word_at(value, _behind_all(value, at)):
+        word = _word(match)
+        if word not in {"completed", "cancelled"}:
+            return word if sign != "completed" or word in _RUNS or whole_status(value) else None
+        rest = _ALL_PHASES.sub("", _undated(value[match.end() :]))
+        return None if _GOES_ON.search(rest) or sign in _RUNS else word
+    if _STARTED.match(value, at) and _ENDS.match(value, at + len("started")):
+        return "in_progress"
+    return _by_sign(value, at)
+
+
+def part_status(value: str) -> Word | None:
+    """The status of one phase, where a sign decides before any words that do not contradict it."""
+    if word := status_of(value):
+        return word
+    at = _first_word(value)
+    return None if is_choice(value) or _GOES_ON.search(value, at) else first_status(value)
+
+
+def speaks_of_running(text: str) -> bool:
+    """Whether a status that is not understood as a whole has a part which says that work goes on."""
+    return any(sign in text for sign in "🔄🚧") or bool(_CLAUSE.search(text))
+
+
+def is_choice(value: str) -> bool:
+    """Whether a value is a template's list of statuses to choose from."""
+    parts = _OPTIONS.split(value.strip(f"{MARKS}[](){{}}<> ")) if len(value) <= _LONGEST else []
+    if len(parts) < 2 or any(len(part) > _LONGEST_OPTION for part in parts):
+        return False
+    return len({word for part in parts if (word := _whole(part.strip()))}) > 1
+
+
+def first_status(value: str) -> Word | None:
+    """The status that a value begins with, whatever it goes on to say."""
     value = ARROW.split(value)[-1]
     at = _first_word(value)
-    match = _STATUS.match(value, at)
-    if match and not value[match.end() : match.end() + 1].isalnum():
-        word = _word(match)
-        if word != "completed" or _ENDS.match(value, match.end()):
-            return word
+    if match := _word_at(value, at):
+        return _word(match)
     if value[at : at + 4].casefold() == "not ":
         return None
     return _signed(value[:at])
@@ -79,7 +144,11 @@ def split_status(title: str) -> tuple[str, Word | None]:
         if cut > 0 and (word := whole_status(tail[1:-1] if tail[:1] in {"(", "["} else tail)):
             return _named(title[:cut]), word
     if title and title[0] in SIGNS:
-        return _named(title[1:]), SIGNS[title[0]]
+        word = SIGNS[title[0]]
+        goes_on = word == "completed" and (
+            any(sign in title for sign in "🔄🚧") or _CLAUSE.search(title, 1)
+        )
+        return _named(title[1:]), None if goes_on else word
     return _named(title), None
 
 
@@ -97,20 +166,47 @@ def status_for(word: Word | None) -> Status | None:
 
 
 def _whole(text: str) -> Word | None:
-    text = _undated(text)
+    text, remark = _undated(text), ""
     if text.endswith(")") and (opening := text.rfind("(")) > 0:
-        text = text[:opening]
+        text, remark = text[:opening], text[opening:]
     at = _first_word(text)
-    match = _STATUS.match(text, at)
+    match = _STATUS.match(text, _behind_all(text, at))
+    word = _signed(text) if at == len(text) else None
     if match and _AROUND.fullmatch(text, match.end()):
-        return _word(match)
-    return _signed(text) if at == len(text) else None
+        word = _word(match)
+    said = _ALL_PHASES.sub("", remark) + "".join(sign for sign in text if sign in _RUNNING_SIGNS)
+    return None if word == "completed" and _GOES_ON.search(said) else word
 
 
 def _undated(text: str) -> str:
     """A text without the date behind it."""
     end = text[-_LONGEST_DATE:]
     return text[: len(text) - len(end)] + _DATED.sub("", end)
+
+
+def _by_sign(value: str, at: int) -> Word | None:
+    """The status by the sign in front: a running one before any words, others if that is all."""
+    lead = value[:at]
+    running = next((sign for sign in lead if sign in _RUNNING_SIGNS), "")
+    if running:
+        is_told = running in SIGNS or (at < len(value) and not _IDLE.match(value, at))
+        return "in_progress" if is_told or running == "🟡" else None
+    sign = _signed(lead)
+    return sign if sign == "blocked" or whole_status(value) else None
+
+
+def _word_at(text: str, at: int) -> re.Match[str] | None:
+    """A status word, if it is no part of a longer word or phrase."""
+    match = _STATUS.match(text, at)
+    if match is None or text[match.end() : match.end() + 1].isalnum():
+        return None
+    return match if _word(match) != "completed" or _ENDS.match(text, match.end()) else None
+
+
+def _behind_all(text: str, at: int) -> int:
+    """Where the status begins that "all phases" or the like stands before."""
+    whole = _ALL.match(text, at)
+    return whole.end() if whole else at
 
 
 def _first_word(text: str) -> int:

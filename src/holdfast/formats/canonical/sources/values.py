@@ -44,7 +44,11 @@ def bare(text: str) -> str:
 
 def labelled(text: str) -> str:
     """The value behind a label, whose marks may end behind the colon: "**Phase:** 4"."""
-    return tidy(bare(_CLOSED.sub("", text, count=1)))
+    closed = _CLOSED.search(text)
+    # Two backquotes in a value are code, which is part of it.
+    if closed and (closed[0].strip() != "`" or text.count("`") % 2):
+        text = text[: closed.start()] + text[closed.end() :]
+    return tidy(bare(text))
 
 
 def plain_label(label: str) -> str:
