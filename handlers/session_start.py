@@ -55,7 +55,9 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
 
 
 def _ended(choice: Choice) -> list[str]:
-    return [f"Workflow not restored: {restore.in_brief(each)}" for each in choice.others[:3]]
+    """What is over but still there; what was ended properly needs no word."""
+    left = [each for each in choice.others if each.kept]
+    return [f"Workflow not restored: {restore.in_brief(each)}" for each in left[:3]]
 
 
 def _message(lines: list[str]) -> str:

@@ -1147,3 +1147,22 @@ def test_one_name_in_two_spellings(holdfast_project: Project) -> None:
     """Composed and decomposed letters look the same."""
     holdfast_project.run("start", "Caf\u00e9")
     assert "Caf\u00e9" in holdfast_project.run("show", "Cafe\u0301").stdout
+
+
+def test_a_file_of_very_many_lines_says_that_it_was_not_read_to_its_end(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Its phases were counted up to there, and told as all that there are."""
+    phases = "".join(f"## Phase {n}: P{n}\n" + "- [x] y\n" * 2_000 for n in range(1, 61))
+    holdfast_project.write("PLAN.md", f"# Big\n\n**Status**: In Progress\n\n{phases}")
+    assert "only its first 100,000 lines were read" in compaction_cycle().message
+
+
+def test_what_was_completed_is_not_mentioned_at_every_compaction(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It is over, and the person knows."""
+    holdfast_project.declare("W")
+    compaction_cycle()
+    holdfast_project.run("complete")
+    assert compaction_cycle().message == ""

@@ -8,7 +8,8 @@ from holdfast.formats.canonical.declaration import Json
 from holdfast.formats.canonical.sources.decoding import decode
 from holdfast.formats.canonical.sources.fields import by_key, divided
 from holdfast.formats.canonical.sources.front_matter import front_matter
-from holdfast.formats.canonical.sources.markdown import Line, scan
+from holdfast.formats.canonical.sources.markdown import MOST_LINES, Line, scan
+from holdfast.formats.canonical.sources.reasons import joined
 from holdfast.formats.canonical.sources.tables import with_headers
 
 
@@ -17,7 +18,7 @@ class Document(NamedTuple):
 
     front: dict[str, Json]  # by key, see fields.by_key
     lines: list[Line]  # of the body
-    problem: str | None  # with the front matter
+    problem: str | None  # with the front matter, or with the length of the file
 
 
 def open_document(data: bytes) -> Document | None:
@@ -26,5 +27,7 @@ def open_document(data: bytes) -> Document | None:
     if not text.strip():
         return None
     front, body, problem = front_matter(text)
+    if body.count("\n") > MOST_LINES:
+        problem = joined(problem, f"only its first {MOST_LINES:,} lines were read")
     lines = [part for line in with_headers(scan(body)) for part in divided(line)]
     return Document(by_key(front), lines, problem)

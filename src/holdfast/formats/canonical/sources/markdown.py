@@ -19,7 +19,7 @@ from holdfast.formats.canonical.sources.comments import (
     without_unsaid,
 )
 
-_MOST_LINES = 100_000  # 5 MB of text have fewer; 5 MB of line ends have too many to look at
+MOST_LINES = 100_000  # 5 MB of text have fewer; 5 MB of line ends have too many to look at
 _MOST_CONTAINERS = 20  # as deep as markdown-it goes
 _QUOTE = -1
 
@@ -48,7 +48,7 @@ class Line:
 def scan(body: str) -> list[Line]:
     """The visible lines; everything in code, quotes and comments is left out."""
     scanner = _Scanner()
-    for number, raw in enumerate(body.split("\n", _MOST_LINES)[:_MOST_LINES], 1):
+    for number, raw in enumerate(body.split("\n", MOST_LINES)[:MOST_LINES], 1):
         scanner.feed(number, raw)
     scanner.end_paragraph()
     return scanner.lines
