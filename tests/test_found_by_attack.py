@@ -1166,3 +1166,15 @@ def test_what_was_completed_is_not_mentioned_at_every_compaction(
     compaction_cycle()
     holdfast_project.run("complete")
     assert compaction_cycle().message == ""
+
+
+def test_markdown_that_cannot_be_read_is_told_although_something_else_is_restored(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """One line in the log and to the person, not silence."""
+    holdfast_project.run("start", "W")
+    (holdfast_project.root / "CLAUDE.local.md").mkdir()
+    cycle = compaction_cycle()
+    assert "Workflow restored: W" in cycle.message
+    assert "CLAUDE.local.md: not read: not a regular file" in cycle.message
+    assert "not a regular file" in holdfast_project.run("log").stdout

@@ -31,12 +31,16 @@ def look_at_markdown(root: Path, globs: Sequence[str]) -> list[Looked]:
 
 def _look_at(root: Path, path: str, plans: Sequence[str]) -> Looked:
     if not contains(str(root), os.path.realpath(root / path)):
-        return Looked(path, None, "leads outside the project")
+        return _unreadable(path, "leads outside the project")
     try:
         data, mtime = read_file(root / path, LARGEST)
     except StateUnreadable as error:
-        return Looked(path, None, error.reason)
+        return _unreadable(path, error.reason)
     if path != LOCAL:
         return read_plan(data, path=path, mtime=mtime)
     files = [plan for plan in plans if (root / plan).is_file()]
     return read_local(data, path=path, mtime=mtime, find_plan=partial(plan_among, files))
+
+
+def _unreadable(path: str, reason: str) -> Looked:
+    return Looked(path, None, reason, trouble=f"not read: {reason}")
