@@ -1,4 +1,4 @@
-"""What a save asks of the operating system, as strace sees it."""
+"""What a save asks of the operating system, as strace sees it, and what it does when that says no."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.errors import StateUnwritable
 from holdfast.simulate import Session, encode
+from holdfast.store import Store
 from holdfast.testing import Compactions, Project
 
 CALLS = "openat,fsync,rename,renameat,renameat2,unlink,mkdir"
@@ -93,3 +95,29 @@ def test_a_disk_that_fails_is_said_and_loses_nothing(
     assert holdfast_project.state_files()[0].read_bytes() == before
     assert list((holdfast_project.root / ".claude/holdfast/tmp").iterdir()) == []
     assert "phase 2 of 3: B." in compaction_cycle().guidance
+
+
+def test_one_workflow_that_cannot_be_written_does_not_stop_the_others(
+    holdfast_project: Project, compaction_cycle: Compactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is saved by itself; the failure is still told."""
+    project = holdfast_project
+    plans = ("001-a", "002-b", "003-c")
+    for folder in plans:
+        project.plan(folder, {"One": ["do"], "Two": ["more"]}, title=folder)
+    compaction_cycle()
+    for folder in plans:
+        project.plan(folder, {"One": ["x do"], "Two": ["more"]}, title=folder)
+    write = Store.write
+
+    def stubborn(self: Store, path: Path, data: bytes) -> None:
+        if path.parent.name == "001-a":
+            raise StateUnwritable(path, "Operation not permitted")
+        write(self, path, data)
+
+    monkeypatch.setattr(Store, "write", stubborn)
+    outcome = compaction_cycle.fire("PreCompact")
+    assert outcome.code == 1
+    assert "Operation not permitted" in outcome.stderr
+    phases = {each["workflow"]: each["phase"]["current"] for each in project.states()}
+    assert phases == {"001-a": 1, "002-b": 2, "003-c": 2}
