@@ -230,3 +230,20 @@ def test_what_was_completed_is_not_mentioned_at_every_compaction(
     compaction_cycle()
     holdfast_project.run("complete")
     assert compaction_cycle().message == ""
+
+
+def test_start_after_complete_begins_anew(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It went on in the phase, and with the notes, in which the earlier run had ended."""
+    holdfast_project.declare("W", phase="2/5 - B", reminders=["declared"])
+    compaction_cycle()
+    holdfast_project.run("phase", "set", "5")
+    holdfast_project.run("remind", "of the first run")
+    first = holdfast_project.state()["created_at"]
+    holdfast_project.run("complete")
+    holdfast_project.run("start", "W")
+    state = holdfast_project.state()
+    assert state["phase"]["current"] == 2
+    assert state["key_reminders"] == ["declared"]
+    assert state["created_at"] != first

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -21,8 +21,6 @@ from holdfast.plaintext import clean, escaped, one_line
 from holdfast.project import Surroundings
 from holdfast.store import COMMAND_WAIT
 from holdfast.sync import Synced
-
-F = TypeVar("F", bound=Callable[..., object])
 
 
 class Failed(click.ClickException):

@@ -7,7 +7,7 @@ that no hook has seen yet is never lost to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,8 @@ def start(place: Place, beginning: Beginning) -> Known:
             )
         if known is None and not beginning.apart:
             known = _by_plan(place, view, reading)
+        if known and known.standing == "finished":  # begun anew, and not where it ended
+            known = replace(known, state=merge(views.inputs(place, None, known.group, known.key)))
         state = _begun(place, beginning, reading, known)
         begun = Known(known.key if known else name, state, None, known.group if known else None)
         for key in {begun.key, name, *(begun.group.keys if begun.group else ())}:
@@ -73,7 +75,7 @@ def _is_called(known: Known, name: str) -> bool:
 
 
 def _by_plan(place: Place, view: View, reading: Sequence[str]) -> Known | None:
-    """The workflow of a plan among *reading* that has no state yet; the plan need not be active."""
+    """The workflow of a plan in progress among *reading* that has no state yet."""
     for item in reading:
         path = item.removeprefix("@")
         if not identity.is_plan(path, place.settings.plans):

@@ -109,15 +109,14 @@ def write(place: Place, known: Known, state: State) -> Path:
     return path
 
 
-def retire(place: Place, held: Held) -> str:
-    """Take a state file away, for good but for the archive; returns where that is."""
+def retire(place: Place, held: Held) -> None:
+    """Take a state file away, for good but for the archive."""
     store = place.store
-    archive = store.archive(held.path.name, stamp_of(place), held.state.encode())
+    store.archive(held.path.name, stamp_of(place), held.state.encode())
     if held.problems and not held.broken:
         store.set_aside(held.path, stamp_of(place), move=False)
     store.remove(held.path)
     store.forget(held.path)
-    return store.relative(archive)
 
 
 def _previous(place: Place, held: Held, encoded: bytes) -> bytes | None:
