@@ -24,7 +24,7 @@ def project_with(root: Path, text: str) -> str:
 
 def test_without_files_the_defaults_apply(tmp_path: Path) -> None:
     """No problem is reported."""
-    assert load(str(tmp_path), None) == (Settings(), (), ())
+    assert load(str(tmp_path), None) == (Settings(), ())
 
 
 def test_the_projects_file_goes_over_the_users(tmp_path: Path, user_file: Path) -> None:

@@ -41,14 +41,12 @@ USER_ONLY = frozenset({"reading_roots"})
 class Loaded(NamedTuple):
     settings: Settings
     problems: tuple[str, ...]  # one line for each file that was ignored
-    files: tuple[str, ...]  # those that count
 
 
 def load(root: str | None, user_file: str | None) -> Loaded:
     """The settings that hold in *root*; never raises."""
     merged: dict[str, object] = {}
     problems: list[str] = []
-    used: list[str] = []
     off = False
     project_file = os.path.join(root, PROJECT_FILE) if root else None
     for path, is_users in ((user_file, True), (project_file, False)):
@@ -65,10 +63,9 @@ def load(root: str | None, user_file: str | None) -> Loaded:
         merged.update(values)
         if restore:
             merged["restore"] = {**RESTORE, **restore}
-        used.append(path)
     if off:  # nothing that comes with a repository switches it on again
         merged["enabled"] = False
-    return Loaded(Settings(**merged), tuple(problems), tuple(used))  # type: ignore[arg-type]  # checked key by key in _read
+    return Loaded(Settings(**merged), tuple(problems))  # type: ignore[arg-type]  # checked key by key in _read
 
 
 def _restore_of(values: Mapping[str, object]) -> dict[str, str]:

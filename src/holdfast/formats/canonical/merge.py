@@ -261,18 +261,9 @@ def _with_bookkeeping(
     checkout, elsewhere = _checkouts(inputs, kept)
     next_action, gate = _next(inputs, state, phases, kept)
     open_items = [digest(item) for each in inputs.declarations for item in each.open_items]
-    plan = next(
-        (
-            path
-            for each in inputs.declarations
-            if (path := each.plan or (each.path if each.source == "plan" else None))
-        ),
-        kept.plan if kept else None,
-    )
     same = kept is not None and before.get("saved") == seen["saved"]
     fields = {
         "identity": inputs.identity,
-        "plan": plan,
         "branch": kept.branch if kept and same else inputs.branch,
         "changed_at": clock.iso(changed_at),
         "next_action": next_action,

@@ -121,7 +121,6 @@ class Bookkeeping(BaseModel):
 
     version: int = BOOKKEEPING_VERSION
     identity: str
-    plan: str | None = None
     branch: str | None = None
     changed_at: str  # last change by an agent or a person, not by a hook's save
     next_action: str | None = None
