@@ -1,21 +1,36 @@
-"""One room per event, and the table that says which."""
+"""One room per event, and the table that says which.
+
+A room is entered only when its event comes: most tool calls end in one that loads next to nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from holdfast.clock import Clock
-from holdfast.handlers import pre_compact, session_start
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
+from holdfast.wire.events import Event, ReadingPart
 from holdfast.wire.replies import Reply
 
 # Each handler takes its own event, with the surroundings as seen from the event's working
-# directory; the table is keyed by the name that the event was parsed from.
+# directory.
 Handler: TypeAlias = Callable[[Any, Surroundings, Clock, Entry], Reply]
 
-HANDLERS: dict[str, Handler] = {
-    "PreCompact": pre_compact.handle,
-    "SessionStart": session_start.handle,
+HANDLERS: dict[str, str] = {
+    "PreCompact": "pre_compact",
+    "SessionStart": "session_start",
+    "FileChanged": "file_changed",
+    "PreToolUse": "pre_tool_use",
+    "PostToolUse": "tool_done",
 }
+PART = "reading_part"  # a SessionStart that asks for one part of the reading
+
+
+def handler(event: Event) -> Handler:
+    """What answers *event*."""
+    room = PART if isinstance(event, ReadingPart) else HANDLERS[event.envelope.name]
+    handle: Handler = import_module(f"holdfast.handlers.{room}").handle
+    return handle

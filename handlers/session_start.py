@@ -5,12 +5,16 @@ It syncs again, because PreCompact may not have run and the markdown may be newe
 
 from __future__ import annotations
 
-from holdfast import guidance, restore, sync
+from holdfast import delivery, guidance, restore, sync, watching
 from holdfast.clock import Clock
+from holdfast.delivery import Delivery
+from holdfast.formats.base import Workflow
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
+from holdfast.reading import Plan
 from holdfast.selection import Choice, origin
 from holdfast.store import HOOK_WAIT
+from holdfast.sync import Synced
 from holdfast.wire.events import SessionStart
 from holdfast.wire.replies import Nothing, Reply, Restored
 
@@ -18,7 +22,8 @@ _VERBS = {"compact": "restored", "resume": "resumed", "fork": "carried over"}
 
 
 def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
-    session = event.envelope.session
+    session, state_dir = event.envelope.session, surroundings.state_dir
+    entry.transcript = event.envelope.transcript or ""
     synced = sync.run(surroundings.cwd, session, surroundings, clock, wait=HOOK_WAIT)
     entry.root = synced.root
     notes = list(synced.notes)
@@ -26,9 +31,10 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         notes.append(f"Holdfast could not save the workflow: {synced.failure.cause}")
     entry.why += notes
     depth = synced.place.settings.restores(event.source)
+    watch = watching.paths(synced.searched, synced.place.settings.plans)
     if not synced.place.settings.enabled or depth == "off":
         entry.decided = f"nothing: {event.source} is switched off in the settings or not known"
-        return Nothing()
+        return Restored(watch=watch) if synced.place.settings.enabled else Nothing()
     entry.why += [f"saved {name!r}" for name in synced.saved]
     choice = synced.choice()
     if choice.chosen is None:
@@ -37,21 +43,55 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         entry.why += [f"{each.name}: {each.remark}" for each in choice.others]
         left = _ended(choice) if event.source == "compact" else []
         synced.told()
-        return Restored(message=_message([*left, *notes]))
+        return Restored(message=_message([*left, *notes]), watch=watch)
     chosen = choice.chosen
     entry.why.append(f"{chosen.name!r}: {choice.why}")
     entry.why += [f"not {each.name!r}: {each.remark or origin(each)}" for each in choice.others]
     if depth == "line":
         entry.decided = f"named {chosen.name!r}"
         synced.told()
-        return Restored(guidance.in_one_line(chosen.briefing), _message(notes))
+        return Restored(guidance.in_one_line(chosen.briefing), _message(notes), watch)
     if synced.claim and synced.claim.workflow not in {"", chosen.key}:
         notes.insert(0, f"not the one before, because {choice.why}")
     synced.take(chosen)
     synced.told()
     entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
+    before = delivery.recall(state_dir, session)
+    plan = restore.reading_of(synced, chosen, event.source)
+    changed = _changed(plan, before, chosen)
+    text = restore.text(synced, chosen, choice, event.source, plan, changed)
+    delivery.record(state_dir, session, _delivery(synced, chosen, plan), synced.place.now)
+    entry.why += _sent(plan)
     line = guidance.for_person(chosen.briefing, _VERBS.get(event.source, "restored"))
-    return Restored(restore.text(synced, chosen, choice, event.source), _message([line, *notes]))
+    return Restored(text, _message([line, *notes]), watch)
+
+
+def _changed(plan: Plan, before: Delivery | None, workflow: Workflow) -> set[str]:
+    """The files that this session was sent before, and that are not as they were."""
+    if before is None or before.workflow != workflow.key:
+        return set()
+    known = before.digests
+    return {
+        item.real
+        for item in plan.items
+        if item.digest and known.get(item.real, item.digest) != item.digest
+    }
+
+
+def _delivery(synced: Synced, workflow: Workflow, plan: Plan) -> Delivery:
+    return Delivery(
+        root=synced.root,
+        workflow=workflow.key,
+        name=workflow.name,
+        digests={item.real: item.digest for item in plan.items if item.digest},
+        unread={item.real: item.path for item in plan.items if item.can_be_opened},
+    )
+
+
+def _sent(plan: Plan) -> list[str]:
+    count = sum(item.parts is not None for item in plan.items)
+    lines = [f"reading: {count} of {len(plan.items)} files in {len(plan.parts)} parts"]
+    return lines + [f"not sent {item.path}: {item.trouble}" for item in plan.items if item.trouble]
 
 
 def _ended(choice: Choice) -> list[str]:

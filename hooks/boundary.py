@@ -18,13 +18,13 @@ def guard(entry: hooklog.Entry, run: Callable[[], replies.Outcome]) -> replies.O
     try:
         return run()
     except BadHookInput as error:
-        entry.decided = f"nothing: {error.cause}"
+        entry.decided, entry.quiet = f"nothing: {error.cause}", False
         return replies.Outcome()
     except HoldfastError as error:
-        entry.decided = f"failed: {error.cause}"
+        entry.decided, entry.quiet = f"failed: {error.cause}", False
         return replies.failed(entry.event, error.cause).outcome()
     except Exception as error:  # noqa: BLE001  # the promise above
-        entry.decided = f"failed: {type(error).__name__}: {error}"
+        entry.decided, entry.quiet = f"failed: {type(error).__name__}: {error}", False
         entry.why = _trail(error)
         cause = f"{type(error).__name__} (holdfast log tells more)"
         return replies.failed(entry.event, cause).outcome()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NamedTuple
 
-from holdfast import hooklog, project, sessions, settings
+from holdfast import hooklog, project, sessions, settings, watching
 from holdfast.clock import Clock
 from holdfast.formats import signs
 from holdfast.wire import events, replies
@@ -52,29 +53,57 @@ def answer(
     envelope = event.envelope
     here = surroundings._replace(cwd=envelope.cwd or surroundings.cwd)
     entry.root = project.root_for_new(here.cwd, here.client_project)
+    entry.quiet = isinstance(event, _FREQUENT)
     idle = _nothing_to_do(event, here)
     if idle:
-        entry.decided = idle
-        return replies.Outcome()
+        entry.decided = idle.why
+        return idle.reply.outcome()
     # Answers that were prepared beforehand will be looked up here, before the handlers and all
     # that they import are loaded.
-    from holdfast.handlers import HANDLERS
+    from holdfast.handlers import handler
 
-    return HANDLERS[envelope.name](event, here, clock, entry).outcome()
+    return handler(event)(event, here, clock, entry).outcome()
 
 
-def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> str | None:
+# What comes with every tool call or twelve at a time; logged only when it was told something.
+_FREQUENT = (
+    events.ReadingPart,
+    events.FileChanged,
+    events.PreToolUse,
+    events.ToolDone,
+    events.Task,
+    events.Subagent,
+)
+
+
+class _Idle(NamedTuple):
+    why: str
+    reply: replies.Reply = replies.Nothing()
+
+
+def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _Idle | None:
     """Why there is nothing to do, found out cheaply; None when a handler has to look."""
+    envelope = event.envelope
     if isinstance(event, events.Other):
-        return f"nothing: {event.envelope.name} is not ours"
-    if event.envelope.agent_id:
-        return "nothing: a subagent's event"
-    configured = settings.load(None, surroundings.config_file)
-    if not configured.settings.enabled:
-        return "nothing: switched off in the user's settings"
+        return _Idle(f"nothing: {envelope.name} is not ours")
+    if envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
+        return _Idle("nothing: a subagent's event")
+    configured = settings.load(None, surroundings.config_file).settings
+    if not configured.enabled:
+        return _Idle("nothing: switched off in the user's settings")
     folders = project.candidates(surroundings.cwd, surroundings.client_project)
-    if signs.any_in(folders, configured.settings.plans):
+    changed = event.path if isinstance(event, events.FileChanged) else None
+    if changed and not watching.concerns(changed, folders, configured.plans):
+        return _Idle(f"nothing: {changed} declares no workflow")
+    if signs.any_in(folders, configured.plans):
         return None
-    if sessions.known(surroundings.state_dir, event.envelope.session):
+    if sessions.known(surroundings.state_dir, envelope.session):
         return None
-    return "nothing: no workflow is declared or kept here"
+    # What declares a workflow later on is noticed all the same.
+    first = isinstance(event, events.SessionStart)
+    watch = watching.paths(folders, configured.plans) if first else []
+    return _Idle("nothing: no workflow is declared or kept here", replies.Restored(watch=watch))
+
+
+# Events that count although they carry the agent_id of a subagent.
+_OF_SUBAGENTS = (events.Subagent, events.ToolDone)

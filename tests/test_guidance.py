@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from holdfast import guidance
 from holdfast.briefing import Briefing
 from holdfast.guidance import HEAD, Situation
 from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, clean, one_line, shorten, units
-from holdfast.reading import Item
+from holdfast.reading import Item, Plan
 
 texts = st.text(max_size=60) | st.text(min_size=300, max_size=900) | st.just("🚀" * 500)
 briefings = st.builds(
@@ -35,7 +36,9 @@ briefings = st.builds(
 def test_guidance_is_never_over_its_budget(briefing: Briefing, others: list[str]) -> None:
     """And the head, with phase and reading, is in the first 2,000 units."""
     items = [Item(path) for path in briefing.reading]
-    text = guidance.for_model(briefing, Situation("compact", items, others, remarks=others))
+    text = guidance.for_model(
+        briefing, Situation("compact", Plan(items, []), others=others, remarks=others)
+    )
     assert units(text) <= CONTEXT_LIMIT
     head = shorten(text, HEAD)
     assert f"phase {briefing.phase} of {briefing.phases}" in head
@@ -75,8 +78,10 @@ def test_lines_for_people_are_lines(briefing: Briefing) -> None:
         assert len(text.splitlines()) == 1
 
 
-def test_the_wording_is_that_of_facts() -> None:
+def test_the_wording_is_that_of_facts(tmp_path: Path) -> None:
     """The whole text of a plain case, as the model gets it."""
+    there = tmp_path / "auth.md"
+    there.write_text("text", encoding="utf-8")
     briefing = Briefing(
         name="User Auth",
         kind="implementation",
@@ -90,8 +95,8 @@ def test_the_wording_is_that_of_facts() -> None:
         context=(("plan_number", "1"),),
         state_path="untracked/workflow-state/user-auth/state-user-auth-20260101_000000.json",
     )
-    items = [Item("docs/auth.md"), Item("docs/gone.md", "missing")]
-    text = guidance.for_model(briefing, Situation("compact", items, ["Other: phase 1/2"]))
+    plan = Plan([Item("docs/auth.md", str(there)), Item("docs/gone.md", trouble="missing")], [])
+    text = guidance.for_model(briefing, Situation("compact", plan, others=["Other: phase 1/2"]))
     assert (
         text
         == """\

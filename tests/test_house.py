@@ -11,12 +11,13 @@ from pathlib import Path
 import click
 import pytest
 
+from holdfast import registration, restore
 from holdfast.cli.main import cli
 from holdfast.formats import signs
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import look
 from holdfast.formats.registry import FORMATS
-from holdfast.handlers import HANDLERS
+from holdfast.handlers import HANDLERS, PART
 from holdfast.settings import RESTORE, Settings
 
 ROOT = Path(__file__).parents[1]
@@ -40,19 +41,21 @@ def test_ci_runs_the_documented_targets() -> None:
     assert "make test" in script
 
 
-def test_the_settings_example_registers_every_handler() -> None:
-    """In the exec form, without a shell, and nothing that we do not answer."""
-    hooks = json.loads(text("settings.example.json"))["hooks"]
-    assert set(hooks) == set(HANDLERS)
-    for entries in hooks.values():
-        for entry in entries:
-            assert set(entry) == {"hooks"}
-            for hook in entry["hooks"]:
-                assert (hook["type"], hook["command"], hook["args"][0]) == (
-                    "command",
-                    "holdfast",
-                    "hook",
-                )
+def test_the_settings_example_is_what_the_code_registers() -> None:
+    """Every event that has a handler, and nothing that we do not answer."""
+    assert text("settings.example.json") == registration.text()
+    assert set(registration.hooks()) == set(HANDLERS)
+    for name in (*HANDLERS.values(), PART):
+        assert (ROOT / "handlers" / f"{name}.py").exists()
+
+
+def test_as_many_parts_are_registered_as_are_sent_by_default() -> None:
+    """Each with arguments of its own, or the client would merge them into one run."""
+    hooks = json.loads(text("settings.example.json"))["hooks"]["SessionStart"]
+    arguments = [hook["args"] for entry in hooks for hook in entry["hooks"]]
+    parts = [["hook", "--part", str(number)] for number in range(1, Settings().parts + 1)]
+    assert arguments == [["hook"], *parts]
+    assert [set(entry.get("matcher", "").split("|")) for entry in hooks] == [{""}, restore.SENT_AT]
 
 
 def test_the_settings_table_lists_every_key_with_its_default() -> None:
@@ -60,7 +63,7 @@ def test_the_settings_table_lists_every_key_with_its_default() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", text("README.md"), re.MULTILINE))
     assert set(rows) == set(Settings._fields)
     defaults = Settings()
-    for key in ("enabled", "plans", "stale_days", "reading_roots"):
+    for key in set(rows) - {"restore"}:
         (value,) = tomllib.loads(f"value = {rows[key].strip('`')}").values()
         default = getattr(defaults, key)
         assert value == (list(default) if isinstance(default, tuple) else default)

@@ -9,7 +9,7 @@ def main() -> int:
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
         from holdfast.hooks import launch
 
-        return launch.main()
+        return launch.main(sys.argv[2:])
     from holdfast.cli.main import run
 
     return run()

@@ -6,12 +6,12 @@ alone: workflow, phase, next action, reading. A list that does not fit says how 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from holdfast.briefing import Briefing, shown
 from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten, units
-from holdfast.reading import Item
+from holdfast.reading import NOTHING_REQUIRED, Item, Plan
 
 HEAD = 2_000
 _NAME = 200
@@ -30,7 +30,8 @@ class Situation:
     """What guidance tells beside the briefing itself."""
 
     arrival: str  # compact, resume, fork, or "now" for a preview
-    reading: Sequence[Item] = ()
+    plan: Plan = NOTHING_REQUIRED  # the required reading
+    changed: Collection[str] = ()  # real paths of files that changed since they were sent last
     others: Sequence[str] = ()  # one line each
     root: str = ""  # the project's, where it is not the one around the working directory
     remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
@@ -39,7 +40,7 @@ class Situation:
 def for_model(briefing: Briefing, situation: Situation) -> str:
     """The guidance, at most CONTEXT_LIMIT units."""
     head = _head(briefing, situation.arrival)
-    reading = [_reading_line(item) for item in situation.reading]
+    reading = [_reading_line(item, situation) for item in situation.plan.items]
     first, left = _reading_section(reading, HEAD - units(head) - 2)
     head = f"{head}\n\n{first}" if first else head
     tail = _action(briefing, situation)
@@ -76,9 +77,17 @@ def _titled(briefing: Briefing, before: str, after: str = "") -> str:
     return f"{before}{title}{after}" if title else ""
 
 
-def _reading_line(item: Item) -> str:
+def _reading_line(item: Item, situation: Situation) -> str:
     line = f"@{one_line(item.path, 400)}"
-    return f"{line} ({item.trouble})" if item.trouble else line
+    facts = []
+    if item.parts:
+        first, last = item.parts
+        facts.append(f"sent, part {first}" if first == last else f"sent, parts {first} to {last}")
+    elif item.trouble:
+        facts.append(f"not sent: {item.trouble}" if situation.plan.parts else item.trouble)
+    if item.real in situation.changed:
+        facts.append("changed since it was sent last")
+    return f"{line} ({'; '.join(facts)})" if facts else line
 
 
 def _reading_section(lines: Sequence[str], room: int) -> tuple[str, list[str]]:
@@ -106,11 +115,7 @@ def _context_line(key: str, value: object) -> str:
 def _action(briefing: Briefing, situation: Situation) -> str:
     lines = ["## ACTION REQUIRED"]
     steps = []
-    if situation.reading:
-        steps.append(
-            "The files under REQUIRED READING carry details that a summary does not; "
-            "reading them comes before the next change."
-        )
+    steps += _reading_steps(situation.plan)
     if briefing.status == "blocked":
         steps.append("The phase is blocked; what blocks it comes first.")
     steps.append(
@@ -129,6 +134,28 @@ def _action(briefing: Briefing, situation: Situation) -> str:
         lines.append(f"All paths are relative to the project {one_line(situation.root, 400)}")
     lines += [f"Note: {one_line(each, 300)}" for each in situation.remarks[:5]]
     return "\n".join(lines)
+
+
+def _reading_steps(plan: Plan) -> list[str]:
+    """What is left to do about the required reading."""
+    steps = []
+    if plan.parts:
+        steps.append(
+            f"The text of the files marked as sent comes beside this, in {_parts(plan)} labelled "
+            f'"reading 1 of {len(plan.parts)}" and so on. A file whose part is missing here was not '
+            "delivered and is to be read from disk."
+        )
+    if any(item.can_be_opened for item in plan.items):
+        which = "The files marked as not sent" if plan.parts else "The files under REQUIRED READING"
+        steps.append(
+            f"{which} carry details that a summary does not; "
+            "reading them comes before the next change."
+        )
+    return steps
+
+
+def _parts(plan: Plan) -> str:
+    return "one part" if len(plan.parts) == 1 else f"{len(plan.parts)} parts"
 
 
 def _fit(sections: Sequence[tuple[str, list[str]]], room: int) -> list[str]:
@@ -202,6 +229,36 @@ def _as_many(items: Sequence[str], room: int) -> list[str]:
             break
         kept.append(text)
     return kept
+
+
+def reminder(workflow: str, unread: Sequence[str]) -> str:
+    """For the model, once, before its first change: what it has not opened yet."""
+    return (
+        f'Required reading of the workflow "{one_line(workflow, _NAME)}" that could not be sent and '
+        f"has not been opened in this session:\n{_unread(unread)}\n"
+        f"It carries details that a summary does not. {_EXCUSE}"
+    )
+
+
+def denial(workflow: str, unread: Sequence[str]) -> str:
+    """For the model, in place of its change: what is to be opened before."""
+    return (
+        f'The workflow "{one_line(workflow, _NAME)}" requires these files to be opened with Read before '
+        f"the next change; they could not be sent:\n{_unread(unread)}\n"
+        f"After that the same call goes through. {_EXCUSE}"
+    )
+
+
+_EXCUSE = "`holdfast read --excuse @path` lets one pass that need not be read."
+
+
+def _unread(paths: Sequence[str]) -> str:
+    lines = [f"@{one_line(path, 400)}" for path in paths]
+    more = len(lines) - _SHOWN
+    return "\n".join(lines[:_SHOWN] + ([f"… {more} more: holdfast show"] if more > 0 else []))
+
+
+_SHOWN = 20
 
 
 def for_person(briefing: Briefing, verb: str) -> str:

@@ -6,13 +6,12 @@ It holds what was decided and why. It holds no environment and no text of the co
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from holdfast import clock
+from holdfast import clock, jsonlines
 
 LARGEST = 1024 * 1024  # then the log is moved to hook.jsonl.1, over the one before
 LONGEST_LINE = 4000  # one write of this size is not mixed with another process's
@@ -28,6 +27,8 @@ class Entry:
         self.root = ""
         self.decided = ""
         self.why: list[str] = []
+        self.transcript = ""  # noted at a restore, so that `doctor --delivery` finds it
+        self.quiet = False  # said and decided nothing; the log has no line for every tool call
 
     def line(self, at: datetime, milliseconds: float) -> bytes:
         record: dict[str, object] = {
@@ -40,19 +41,19 @@ class Entry:
             "why": [reason[:300] for reason in self.why[:20]],
             "ms": round(milliseconds, 1),
         }
+        if self.transcript:
+            record["transcript"] = self.transcript[:1000]
         reasons = [reason[:300] for reason in self.why[:20]]
-        encoded = _encode(record)
+        encoded = jsonlines.encode(record)
         while len(encoded) > LONGEST_LINE and reasons:
             reasons.pop()
             record["why"] = [*reasons, "…"]
-            encoded = _encode(record)
+            encoded = jsonlines.encode(record)
         if len(encoded) > LONGEST_LINE:  # letters of three or four bytes each
-            encoded = _encode(record | {"root": self.root[:200], "decided": self.decided[:100]})
+            encoded = jsonlines.encode(
+                record | {"root": self.root[:200], "decided": self.decided[:100]}
+            )
         return encoded
-
-
-def _encode(record: dict[str, object]) -> bytes:
-    return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def folder(state_dir: str, root: str) -> str:
@@ -72,29 +73,28 @@ def append(state_dir: str | None, root: str, line: bytes) -> None:
         return
     target = path(state_dir, root)
     try:
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-        descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            os.write(descriptor, line)
-            if os.fstat(descriptor).st_size > LARGEST:
-                _rotate(descriptor, target)
-        finally:
-            os.close(descriptor)
+        if jsonlines.append(target, line) > LARGEST:
+            _rotate(target)
     except OSError:
         return
 
 
-def _rotate(descriptor: int, target: str) -> None:
+def _rotate(target: str) -> None:
     # Only the process that holds the lock on the very file that is still in place moves it, so
     # that two processes at the limit cannot push a fresh log over the full one.
+    descriptor = os.open(target, os.O_RDONLY)
     try:
-        import fcntl  # noqa: PLC0415  # not on Windows, where the worst case is a lost generation
-    except ImportError:
-        pass
-    else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    if os.path.samestat(os.fstat(descriptor), os.stat(target)):
-        os.replace(target, f"{target}.1")
+        try:
+            import fcntl  # noqa: PLC0415  # not on Windows, where the worst case is a lost generation
+        except ImportError:
+            pass
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        status = os.fstat(descriptor)
+        if status.st_size > LARGEST and os.path.samestat(status, os.stat(target)):
+            os.replace(target, f"{target}.1")
+    finally:
+        os.close(descriptor)
 
 
 def read(state_dir: str | None, root: str) -> Iterator[dict[str, object]]:
@@ -103,15 +103,4 @@ def read(state_dir: str | None, root: str) -> Iterator[dict[str, object]]:
         return
     target = path(state_dir, root)
     for name in (f"{target}.1", target):
-        try:
-            with open(name, "rb") as stream:
-                lines = stream.readlines()
-        except OSError:
-            continue
-        for line in lines:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
-                yield record
+        yield from jsonlines.read(name, 2 * LARGEST)

@@ -1,20 +1,68 @@
-"""Required reading: where each file is, and whether it may be read at all."""
+"""Required reading: where each file is, whether it may be read, and its text cut into parts.
+
+The client caps what one hook may say, but caps each hook by itself. So the text is sent by several
+runs of the same hook, one a part. Each run makes the same plan from the same files and prints its
+own part; nothing is written, and no run waits for another.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from holdfast.decoding import decode
+from holdfast.errors import StateUnreadable
+from holdfast.plaintext import CONTEXT_LIMIT, one_line, quoted, units
 from holdfast.project import contains
+from holdfast.regular import read_file
+
+MISSING = "missing"
+OUTSIDE = "outside the project"
+FOLDER = "a folder"
+NOT_TEXT = "not text"
+EMPTY = "empty"
+_BYTES_A_UNIT = 4  # at most, in any encoding that text is kept in
 
 
 class Item(NamedTuple):
-    """One required file, and what stands in the way of reading it."""
+    """One required file, and what became of it."""
 
     path: str  # as it is written, without its @
-    trouble: Literal["", "missing", "outside the project", "not a file"] = ""
+    real: str = ""  # where that leads
+    trouble: str = ""  # why its text is not sent
+    parts: tuple[int, int] | None = None  # the first and the last part that hold its text
+    digest: str = ""  # of the bytes that were sent
+
+    @property
+    def can_be_opened(self) -> bool:
+        """Whether an agent that has not been sent the text could read it all the same.
+
+        What lies outside does not count: a repository's word is no reason to go and read there.
+        """
+        never = {MISSING, OUTSIDE, FOLDER, EMPTY}
+        return self.parts is None and self.trouble not in never and _openable(self.real)
+
+
+class Plan(NamedTuple):
+    """All required files of one workflow, and the parts that their text is sent in."""
+
+    items: Sequence[Item]
+    parts: Sequence[str]
+
+
+NOTHING_REQUIRED = Plan((), ())
+
+
+class Budget(NamedTuple):
+    """How much is sent, in units as the client counts them."""
+
+    parts: int
+    a_file: int
+    a_part: int = CONTEXT_LIMIT
 
 
 def resolve(root: Path, reading: Sequence[str], roots: Sequence[str] = ()) -> list[Item]:
@@ -29,12 +77,198 @@ def resolve(root: Path, reading: Sequence[str], roots: Sequence[str] = ()) -> li
         if real in seen:
             continue
         seen.add(real)
-        if not any(contains(folder, real) for folder in allowed):
-            items.append(Item(path, "outside the project"))
-        elif not os.path.lexists(real):
-            items.append(Item(path, "missing"))
-        elif not os.path.isfile(real) and not os.path.isdir(real):
-            items.append(Item(path, "not a file"))
-        else:
-            items.append(Item(path))
+        items.append(Item(path, real, _obstacle(real, allowed)))
     return items
+
+
+def _obstacle(real: str, allowed: Sequence[str]) -> str:
+    if not any(contains(folder, real) for folder in allowed):
+        return OUTSIDE
+    if not os.path.lexists(real):
+        return MISSING
+    if os.path.isdir(real):
+        return FOLDER
+    return "" if os.path.isfile(real) else "not a file"
+
+
+def _openable(real: str) -> bool:
+    return os.path.isfile(real) and os.access(real, os.R_OK)
+
+
+def plan(items: Sequence[Item], budget: Budget, workflow: str) -> Plan:
+    """The text of each of *items* that can be sent, as long as the budget lasts.
+
+    A file is sent whole or not at all; a later one that is smaller may still fit.
+    """
+    packer = _Packer(budget, f'Required reading of the workflow "{one_line(workflow, 120)}".')
+    planned = []
+    for item in items:
+        if item.trouble:
+            planned.append(item)
+            continue
+        text = _text_of(item.real, budget.a_file)
+        if isinstance(text, _Unsendable):
+            planned.append(item._replace(trouble=text.reason))
+            continue
+        span = packer.add(item.path, text.lines)
+        if span is None:
+            reason = f"over the budget of {budget.parts} parts"
+            planned.append(item._replace(trouble=reason))
+        else:
+            planned.append(item._replace(parts=span, digest=text.digest))
+    return Plan(planned, packer.render())
+
+
+class _Text(NamedTuple):
+    lines: list[str]
+    digest: str
+
+
+class _Unsendable(NamedTuple):
+    reason: str
+
+
+def _text_of(real: str, limit: int) -> _Text | _Unsendable:
+    try:
+        if os.path.getsize(real) > limit * _BYTES_A_UNIT:
+            return _Unsendable(_too_long(limit))
+        data, _ = read_file(real, limit * _BYTES_A_UNIT)
+    except OSError as error:
+        return _Unsendable(f"cannot be read: {error.strerror or error}")
+    except StateUnreadable as error:
+        return _Unsendable(f"cannot be read: {error.reason}")
+    text = decode(data)
+    if not _is_text(text):
+        return _Unsendable(NOT_TEXT)
+    text = quoted(text)
+    if not text.strip():
+        return _Unsendable(EMPTY)
+    if units(text) > limit:
+        return _Unsendable(_too_long(limit))
+    return _Text(text.removesuffix("\n").split("\n"), hashlib.sha256(data).hexdigest())
+
+
+def _too_long(limit: int) -> str:
+    return f"over the budget of {limit:,} characters a file"
+
+
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+def _is_text(text: str) -> bool:
+    """Whether it is what somebody wrote; escapes and form feeds do occur in that."""
+    return "\0" not in text and len(_CONTROL.findall(text)) * 50 <= len(text)
+
+
+class _Row(NamedTuple):
+    """A line of a file, or what fits into a part of one that is longer than that."""
+
+    number: int
+    text: str
+    cut: str = ""  # which characters of the line these are, where it had to be cut
+
+
+class _Piece(NamedTuple):
+    """Rows of one file that go into one part."""
+
+    path: str
+    rows: Sequence[_Row]
+    of: int  # lines that the file has
+    fence: str
+
+    @property
+    def where(self) -> str:
+        first, last = self.rows[0], self.rows[-1]
+        if first.cut:
+            return f"line {first.number} of {self.of}, {first.cut}"
+        if first.number == last.number:
+            return f"line {first.number} of {self.of}"
+        return f"lines {first.number}-{last.number} of {self.of}"
+
+    def render(self, part: int, parts: int) -> str:
+        label = f"reading {part} of {parts}: {one_line(self.path, 400)}, {self.where}"
+        return "\n".join([label, self.fence, *(row.text for row in self.rows), self.fence])
+
+
+_WIDEST = 999  # labels are measured as if there were so many parts
+_BETWEEN = "\n\n"
+
+
+class _Packer:
+    """Fills parts in order, each up to its limit, and cuts files at line ends to do so."""
+
+    def __init__(self, budget: Budget, heading: str) -> None:
+        self._budget = budget
+        self._heading = heading
+        self._parts: list[list[_Piece]] = []
+        self._room = 0
+
+    def add(self, path: str, lines: Sequence[str]) -> tuple[int, int] | None:
+        """The parts that the file went into; None when it does not fit, and nothing changed."""
+        before = [list(part) for part in self._parts], self._room
+        first = 0
+        for piece in self._pieces(path, lines):
+            if piece is None:
+                if len(self._parts) >= self._budget.parts:
+                    self._parts, self._room = before
+                    return None
+                self._parts.append([])
+                self._room = self._budget.a_part - units(self._heading)
+                continue
+            self._parts[-1].append(piece)
+            self._room -= units(piece.render(_WIDEST, _WIDEST)) + units(_BETWEEN)
+            first = first or len(self._parts)
+        return first, len(self._parts)
+
+    def _pieces(self, path: str, lines: Sequence[str]) -> Iterator[_Piece | None]:
+        """The file in pieces that fit; None asks for a new part."""
+        # A fence that is longer than any run of backticks in the file cannot be closed by it.
+        longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+        fence = "`" * max(3, longest + 1)
+        widest = _Row(len(lines), "", f"characters {10**7}-{10**7}")
+        frame = units(_Piece(path, [widest], len(lines), fence).render(_WIDEST, _WIDEST))
+        frame += units(_BETWEEN)
+        rows = list(_rows(lines, self._budget.a_part - units(self._heading) - frame))
+        at = 0
+        while at < len(rows):
+            count = _fitting(rows, at, self._room - frame)
+            if count:
+                yield _Piece(path, rows[at : at + count], len(lines), fence)
+                at += count
+            else:
+                yield None
+
+    def render(self) -> list[str]:
+        total = len(self._parts)
+        return [
+            _BETWEEN.join([self._heading, *(piece.render(number, total) for piece in pieces)])
+            for number, pieces in enumerate(self._parts, 1)
+        ]
+
+
+def _rows(lines: Sequence[str], longest: int) -> Iterator[_Row]:
+    for number, line in enumerate(lines, 1):
+        if units(line) <= longest:
+            yield _Row(number, line)
+            continue
+        begin = 0
+        while begin < len(line):
+            end = begin + longest
+            while units(line[begin:end]) > longest:  # what counts twice leaves room for less
+                end -= max(1, (units(line[begin:end]) - longest) // 2)
+            cut = f"characters {begin + 1}-{min(end, len(line))}"
+            yield _Row(number, line[begin:end], cut)
+            begin = end
+
+
+def _fitting(rows: Sequence[_Row], at: int, room: int) -> int:
+    """How many rows from *at* on make one piece of at most *room* units."""
+    if rows[at].cut:
+        return 1 if units(rows[at].text) <= room else 0
+    count = 0
+    for row in rows[at:]:
+        room -= units(row.text) + 1
+        if room < -1 or row.cut:  # the last line end belongs to the frame
+            break
+        count += 1
+    return count

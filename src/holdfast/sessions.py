@@ -29,9 +29,14 @@ class Claim(NamedTuple):
     declared: str  # the key that CLAUDE.local.md declared at that time; empty for none
 
 
-def _path(state_dir: str, session: str) -> str:
+def file_of(state_dir: str, kind: str, session: str, suffix: str) -> str:
+    """Where the user's folder keeps what is of that *kind* and belongs to *session*."""
     name = hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
-    return os.path.join(state_dir, "sessions", f"{name}.json")
+    return os.path.join(state_dir, kind, f"{name}.{suffix}")
+
+
+def _path(state_dir: str, session: str) -> str:
+    return file_of(state_dir, "sessions", session, "json")
 
 
 def known(state_dir: str | None, session: str | None) -> bool:
@@ -71,7 +76,7 @@ def remember(state_dir: str | None, claim: Claim, now: datetime) -> None:
             return
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace_file(path, json.dumps(claim._asdict(), indent=1).encode(), mode=0o600)
-        _prune(os.path.dirname(path), now)
+        prune(os.path.dirname(path), now)
     except OSError:
         # Selection falls back to what is declared; nothing of the workflow is lost.
         return
@@ -94,7 +99,8 @@ def others(state_dir: str | None, session: str | None, root: str) -> list[Claim]
     ]
 
 
-def _prune(folder: str, now: datetime) -> None:
+def prune(folder: str, now: datetime) -> None:
+    """Remove what no session has used for a month."""
     oldest = now.timestamp() - _KEPT_FOR
     for entry in os.scandir(folder):
         try:

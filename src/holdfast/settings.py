@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import SettingsInvalid, StateUnreadable
 from holdfast.project import contains
@@ -16,6 +16,7 @@ from holdfast.regular import read_file
 
 PROJECT_FILE = os.path.join(".claude", "holdfast.toml")
 LARGEST = 64 * 1024
+MOST_PARTS = 99
 
 # What SessionStart does, by the source that the client names.
 RESTORE = {"compact": "full", "resume": "full", "fork": "full", "startup": "line", "clear": "line"}
@@ -28,7 +29,12 @@ class Settings(NamedTuple):
     plans: tuple[str, ...] = ("PLAN.md", "CLAUDE/Plan/*/PLAN.md")
     stale_days: int = 7
     restore: Mapping[str, str] = RESTORE
+    reading: str = "send"
+    parts: int = 12
+    file_budget: int = 60_000
     reading_roots: tuple[str, ...] = ()
+    gate: str = "remind"
+    observe: bool = True
 
     def restores(self, source: str) -> str:
         """What a SessionStart with *source* does: full, line or off."""
@@ -126,16 +132,36 @@ def _is_restore(value: object) -> bool:
     )
 
 
-_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
-    "enabled": (lambda value: isinstance(value, bool), "true or false"),
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+_Check: TypeAlias = tuple[Callable[[object], bool], str]
+
+
+def _whole(least: int, most: int, what: str) -> _Check:
+    def check(value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+    return check, f"a whole number of {what} from {least} to {most}"
+
+
+def _one_of(*words: str) -> _Check:
+    return (lambda value: value in words), " or ".join(repr(word) for word in words)
+
+
+_CHECKS: dict[str, _Check] = {
+    "enabled": (_is_flag, "true or false"),
     "plans": (_is_relative_globs, "a list of globs below the project, such as 'docs/*/PLAN.md'"),
-    "stale_days": (
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 3650,
-        "a whole number of days from 1 to 3650",
-    ),
+    "stale_days": _whole(1, 3650, "days"),
     "restore": (
         _is_restore,
         f"a table of {', '.join(RESTORE)}, each 'full', 'line' or 'off'",
     ),
+    "reading": _one_of("send", "list"),
+    "parts": _whole(1, MOST_PARTS, "parts"),
+    "file_budget": _whole(1_000, 1_000_000, "characters"),
     "reading_roots": (_is_folders, "a list of absolute folders"),
+    "gate": _one_of("off", "remind", "block"),
+    "observe": (_is_flag, "true or false"),
 }

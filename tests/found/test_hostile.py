@@ -188,13 +188,13 @@ def test_reading_outside_is_marked_unless_the_user_allows_it(
     reading = ["@../shared/a.md", "@here.md"]
     holdfast_project.write("here.md", "text")
     holdfast_project.declare("W", reading=reading)
-    assert "@../shared/a.md (outside the project)" in compaction_cycle().guidance
+    assert "@../shared/a.md (not sent: outside the project)" in compaction_cycle().guidance
     holdfast_project.declare("W", reading=["@link.md"])
     assert "@link.md (outside the project)" in compaction_cycle().guidance
     user = holdfast_project.home / ".config" / "holdfast" / "holdfast.toml"
     user.parent.mkdir(parents=True)
     user.write_text(f'reading_roots = ["{shared}"]\n', encoding="utf-8")
-    assert "@link.md\n" in compaction_cycle().guidance
+    assert "@link.md (sent, part 1)" in compaction_cycle().guidance
 
 
 def test_a_nul_in_a_setting_is_an_error_in_the_settings(

@@ -16,7 +16,7 @@ from holdfast import hooklog
 from holdfast.clock import Clock
 from holdfast.hooks import launch
 from holdfast.project import Surroundings
-from holdfast.simulate import InSubprocess, Session, encode, read_reply
+from holdfast.simulate import InSubprocess, Session, context_of, encode, read_reply
 from holdfast.testing import Compactions, Project
 
 DECLARED = "Größe 数据 🚀"
@@ -155,7 +155,7 @@ def test_from_a_subdirectory_without_git(declared: Project, compaction_cycle: Co
     below.mkdir()
     started = compaction_cycle.door(cwd=below)
     session = Session("s", str(below))
-    assert started.fire(session.session_start()).stdout == b""
+    assert context_of(read_reply(started.fire(session.session_start()))) == ""
     environment = {**declared.environment(), "CLAUDE_PROJECT_DIR": str(declared.root)}
     door = InSubprocess(environment, str(below))
     assert DECLARED in read_reply(door.fire(session.session_start()))["systemMessage"]
@@ -256,12 +256,13 @@ def test_a_bug_in_a_handler_blocks_nothing(
     declared: Project, compaction_cycle: Compactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The boundary: one line for the person, the trail in the log, no exit code 2."""
-    from holdfast import handlers
+    from holdfast.handlers import pre_compact, session_start
 
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(handlers, "HANDLERS", {"PreCompact": broken, "SessionStart": broken})
+    monkeypatch.setattr(pre_compact, "handle", broken)
+    monkeypatch.setattr(session_start, "handle", broken)
     saved = compaction_cycle.fire("PreCompact")
     assert (saved.stdout, saved.code) == (b"", 1)
     assert "\n" not in saved.stderr

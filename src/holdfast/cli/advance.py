@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import click
 
+from holdfast import delivery
 from holdfast.briefing import shown
 from holdfast.cli.app import App, pass_app, say, tell, workflow_option
 from holdfast.errors import IllegalMove
@@ -175,12 +176,26 @@ def remind(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> No
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="@PATH...")
 @click.option("--drop", is_flag=True, help="Take these files out.")
+@click.option("--excuse", is_flag=True, help="Let them pass: this session need not open them.")
 @workflow_option
 @pass_app
-def read(app: App, paths: tuple[str, ...], drop: bool, name: str | None) -> None:
+def read(app: App, paths: tuple[str, ...], drop: bool, excuse: bool, name: str | None) -> None:
     """Add required reading."""
     root = app.look().place.root
-    _items(app, name, "required_reading", tuple(_from_root(path, root) for path in paths), drop)
+    written = tuple(_from_root(path, root) for path in paths)
+    if excuse:
+        _excuse(app, [str(root / path.removeprefix("@")) for path in written])
+    else:
+        _items(app, name, "required_reading", written, drop)
+
+
+def _excuse(app: App, paths: list[str]) -> None:
+    session = app.this_session("excuse")
+    excused = delivery.opened(app.surroundings.state_dir, session, paths)
+    for path in excused:
+        say(f"excused in this session: {path}")
+    if not excused:
+        say("None of these has still to be opened in this session.")
 
 
 def _from_root(path: str, root: Path) -> str:

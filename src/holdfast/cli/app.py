@@ -80,6 +80,15 @@ class App:
         here = self.surroundings
         return sync.run(here.cwd, here.session, here, self.clock, wait=wait, stay=stay)
 
+    def this_session(self, purpose: str) -> str:
+        """The session that the command was called from; *purpose* is what cannot be done without."""
+        if not self.surroundings.session:
+            raise IllegalMove(
+                f"no session is known here, so there is nothing to {purpose}",
+                hint="Claude Code sets CLAUDE_CODE_SESSION_ID in its shell; run this from there.",
+            )
+        return self.surroundings.session
+
     def meant(self, synced: Synced, name: str | None) -> Workflow:
         """The workflow called *name*, else the one that this session gets."""
         if name:

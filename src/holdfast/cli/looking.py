@@ -13,7 +13,7 @@ from holdfast import hooklog, ledger, restore
 from holdfast.briefing import Briefing, shown
 from holdfast.cli.app import App, dump, json_option, pass_app, say, workflow_option
 from holdfast.clock import from_mtime, iso
-from holdfast.errors import HoldfastError, StateUnreadable
+from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.formats.base import Workflow
 from holdfast.formats.registry import FORMATS
 from holdfast.plaintext import one_line
@@ -213,17 +213,22 @@ def _run_line(record: dict[str, object]) -> str:
     show_default=True,
     help="What the session begins with.",
 )
+@click.option("--part", type=click.IntRange(1), help="Show this part of the reading instead.")
 @json_option
 @pass_app
-def preview(app: App, name: str | None, source: str, as_json: bool) -> None:
-    """The guidance that a compaction would give now."""
+def preview(app: App, name: str | None, source: str, part: int | None, as_json: bool) -> None:
+    """The guidance that a compaction would give now, or a part of the reading."""
     synced = app.look()
     workflow = app.meant(synced, name)
-    guidance = restore.text(synced, workflow, synced.choice(), source)
+    plan = restore.reading_of(synced, workflow, source)
+    if part is not None and part > len(plan.parts):
+        raise IllegalMove(f"there are {len(plan.parts)} parts", hint="See holdfast preview.")
+    guidance = restore.text(synced, workflow, synced.choice(), source, plan)
     if as_json:
-        dump({"workflow": workflow.name, "source": source, "guidance": guidance})
+        facts = {"workflow": workflow.name, "source": source, "guidance": guidance}
+        dump({**facts, "parts": plan.parts})
     else:
-        say(guidance)
+        say(plan.parts[part - 1] if part is not None else guidance)
 
 
 @click.command()

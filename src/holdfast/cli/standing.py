@@ -53,11 +53,7 @@ def undo(app: App, name: str | None) -> None:
 @pass_app
 def switch(app: App, name: str) -> None:
     """Make NAME the workflow of this session."""
-    if not app.surroundings.session:
-        raise IllegalMove(
-            "no session is known here, so there is nothing to switch",
-            hint="Claude Code sets CLAUDE_CODE_SESSION_ID in its shell; run this from there.",
-        )
+    app.this_session("switch")
     synced = app.change()
     workflow = find(synced.workflows, name)
     if workflow.standing not in {"active", "stale"}:
@@ -97,7 +93,8 @@ def resume(app: App, name: str | None) -> None:
             hint="`holdfast phase set N` goes on with it, `holdfast start NAME` begins it again.",
         )
     synced.take(workflow)
-    say(restore.text(synced, workflow, synced.choice(), "now"))
+    plan = restore.reading_of(synced, workflow, "now")
+    say(restore.text(synced, workflow, synced.choice(), "now", plan))
     if not synced.session:
         say("\nNo session is known here, so this was shown and not taken up.")
 

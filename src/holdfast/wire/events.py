@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import BadHookInput
@@ -21,17 +22,66 @@ class Envelope(NamedTuple):
     name: str
     session: str | None
     cwd: str | None
-    agent_id: str | None  # set when the payload comes from a subagent
+    agent_id: str | None  # set when the payload comes from a subagent, or is about one
     source: str | None  # what set it off: the trigger of a compaction, the source of a session
+    transcript: str | None = None  # where the client writes the session down
 
 
 class PreCompact(NamedTuple):
     envelope: Envelope
 
 
+class PostCompact(NamedTuple):
+    envelope: Envelope
+    summary: str
+
+
 class SessionStart(NamedTuple):
     envelope: Envelope
     source: str
+
+
+class ReadingPart(NamedTuple):
+    """A SessionStart that asks for one part of the required reading."""
+
+    envelope: Envelope
+    source: str
+    part: int
+
+
+class FileChanged(NamedTuple):
+    envelope: Envelope
+    path: str
+
+
+class PreToolUse(NamedTuple):
+    envelope: Envelope
+    tool: str
+
+
+class ToolDone(NamedTuple):
+    """PostToolUse and PostToolUseFailure: a tool call is over."""
+
+    envelope: Envelope
+    tool: str
+    given: Mapping[str, object]  # the tool's input
+    response: Mapping[str, object]
+    error: str | None  # None when it went well
+
+
+class Task(NamedTuple):
+    """TaskCreated and TaskCompleted."""
+
+    envelope: Envelope
+    id: str
+    subject: str
+
+
+class Subagent(NamedTuple):
+    """SubagentStart and SubagentStop. The envelope's agent_id is the one that it is about."""
+
+    envelope: Envelope
+    kind: str
 
 
 class Other(NamedTuple):
@@ -40,11 +90,22 @@ class Other(NamedTuple):
     envelope: Envelope
 
 
-Event: TypeAlias = PreCompact | SessionStart | Other
+Event: TypeAlias = (
+    PreCompact
+    | PostCompact
+    | SessionStart
+    | ReadingPart
+    | FileChanged
+    | PreToolUse
+    | ToolDone
+    | Task
+    | Subagent
+    | Other
+)
 
 
-def parse(raw: bytes) -> Event:
-    """The event in *raw*, or BadHookInput with the reason."""
+def parse(raw: bytes, part: int = 0) -> Event:
+    """The event in *raw*, or BadHookInput with the reason. *part* is what the hook was asked for."""
     if len(raw) > LARGEST:
         raise BadHookInput(f"the hook input is larger than {LARGEST} bytes")
     if not raw.strip():
@@ -55,27 +116,95 @@ def parse(raw: bytes) -> Event:
         raise BadHookInput(f"the hook input is not JSON: {error}") from error
     if not isinstance(payload, dict):
         raise BadHookInput(f"the hook input is a JSON {type(payload).__name__}, not an object")
-
-    def text(key: str) -> str | None:
-        value = payload.get(key)
-        return value if isinstance(value, str) and value and "\0" not in value else None
-
-    name = text("hook_event_name")
+    fields = _Fields(payload)
+    name = fields.text("hook_event_name")
     if name is None:
         raise BadHookInput("the hook input names no hook_event_name")
-    cwd = text("cwd")
+    cwd = fields.text("cwd")
     envelope = Envelope(
         name,
-        text("session_id"),
+        fields.text("session_id"),
         cwd if cwd and _is_path(cwd) else None,
-        text("agent_id"),
-        text("source") or text("trigger"),
+        fields.text("agent_id"),
+        fields.text("source") or fields.text("trigger"),
+        fields.text("transcript_path"),
     )
-    if name == "PreCompact":
-        return PreCompact(envelope)
-    if name == "SessionStart":
-        return SessionStart(envelope, text("source") or "startup")
+    if part and name != "SessionStart":
+        return Other(envelope)
+    if part:
+        return ReadingPart(envelope, envelope.source or "startup", part)
+    return _PARSERS.get(name, _other)(envelope, fields)
+
+
+class _Fields:
+    """A payload, field by field."""
+
+    def __init__(self, payload: Mapping[str, object]) -> None:
+        self._payload = payload
+
+    def text(self, key: str) -> str | None:
+        value = self._payload.get(key)
+        return value if isinstance(value, str) and value and "\0" not in value else None
+
+    def mapping(self, key: str) -> Mapping[str, object]:
+        value = self._payload.get(key)
+        return value if isinstance(value, dict) else {}
+
+
+def _session_start(envelope: Envelope, fields: _Fields) -> Event:
+    return SessionStart(envelope, fields.text("source") or "startup")
+
+
+def _post_compact(envelope: Envelope, fields: _Fields) -> Event:
+    return PostCompact(envelope, fields.text("compact_summary") or "")
+
+
+def _file_changed(envelope: Envelope, fields: _Fields) -> Event:
+    path = fields.text("file_path")
+    return FileChanged(envelope, path) if path and _is_path(path) else Other(envelope)
+
+
+def _pre_tool_use(envelope: Envelope, fields: _Fields) -> Event:
+    return PreToolUse(envelope, fields.text("tool_name") or "")
+
+
+def _tool_done(envelope: Envelope, fields: _Fields) -> Event:
+    failed = envelope.name == "PostToolUseFailure"
+    return ToolDone(
+        envelope,
+        fields.text("tool_name") or "",
+        fields.mapping("tool_input"),
+        fields.mapping("tool_response"),
+        (fields.text("error") or "failed") if failed else None,
+    )
+
+
+def _task(envelope: Envelope, fields: _Fields) -> Event:
+    task = fields.text("task_id")
+    return Task(envelope, task, fields.text("task_subject") or "") if task else Other(envelope)
+
+
+def _subagent(envelope: Envelope, fields: _Fields) -> Event:
+    kind = fields.text("agent_type")
+    # The summariser itself ends with a SubagentStop of no type; it is nobody's work.
+    return Subagent(envelope, kind) if kind and envelope.agent_id else Other(envelope)
+
+
+def _pre_compact(envelope: Envelope, _: _Fields) -> Event:
+    return PreCompact(envelope)
+
+
+def _other(envelope: Envelope, _: _Fields) -> Event:
     return Other(envelope)
+
+
+_PARSERS: dict[str, Callable[[Envelope, _Fields], Event]] = {
+    "PreCompact": _pre_compact,
+    "SessionStart": _session_start,
+    "FileChanged": _file_changed,
+    "PreToolUse": _pre_tool_use,
+    "PostToolUse": _tool_done,
+}
 
 
 def _is_path(text: str) -> bool:

@@ -2,12 +2,14 @@
 
 PreCompact takes plain text or nothing: JSON would be shown to the person as an error or be read to
 the summariser as it stands. SessionStart takes JSON with context for the model and a line for the
-person. No reply has exit code 2, because that would block the client.
+person. PreToolUse takes a fact for the model, or a refusal that it is told. No reply has exit code 2,
+because that would block the client.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten
@@ -50,26 +52,54 @@ class NotSaved(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """SessionStart: facts for the model, a line for the person; either may be empty."""
+    """SessionStart: facts for the model, a line for the person, files to watch; any may be empty."""
 
     context: str = ""
     message: str = ""
+    watch: Sequence[str] = ()
 
     def outcome(self) -> Outcome:
         reply: dict[str, object] = {}
+        specific: dict[str, object] = {}
         if self.context:
-            reply["hookSpecificOutput"] = {
-                "hookEventName": "SessionStart",
-                "additionalContext": shorten(self.context, CONTEXT_LIMIT),
-            }
+            specific["additionalContext"] = shorten(self.context, CONTEXT_LIMIT)
+        if self.watch:
+            specific["watchPaths"] = list(self.watch)
+        if specific:
+            reply["hookSpecificOutput"] = {"hookEventName": "SessionStart", **specific}
         if self.message:
             reply["systemMessage"] = one_line(self.message, MESSAGE_LIMIT)
-        if not reply:
-            return Outcome()
-        return Outcome(json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace"))
+        return _json(reply) if reply else Outcome()
 
 
-Reply: TypeAlias = Nothing | SummariserNote | NotSaved | Restored
+class Reminder(NamedTuple):
+    """PreToolUse: a fact for the model; the call goes on."""
+
+    context: str
+
+    def outcome(self) -> Outcome:
+        return _pre_tool_use(additionalContext=shorten(self.context, CONTEXT_LIMIT))
+
+
+class Denied(NamedTuple):
+    """PreToolUse: the call is not made, and the model is told why."""
+
+    reason: str
+
+    def outcome(self) -> Outcome:
+        reason = shorten(self.reason, CONTEXT_LIMIT)
+        return _pre_tool_use(permissionDecision="deny", permissionDecisionReason=reason)
+
+
+def _pre_tool_use(**specific: str) -> Outcome:
+    return _json({"hookSpecificOutput": {"hookEventName": "PreToolUse", **specific}})
+
+
+def _json(reply: Mapping[str, object]) -> Outcome:
+    return Outcome(json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+Reply: TypeAlias = Nothing | SummariserNote | NotSaved | Restored | Reminder | Denied
 
 
 def failed(event: str, cause: str) -> Reply:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from holdfast.decoding import decode
 from holdfast.formats.canonical.declaration import Json
-from holdfast.formats.canonical.sources.decoding import decode
 from holdfast.formats.canonical.sources.fields import by_key, divided
 from holdfast.formats.canonical.sources.front_matter import front_matter
 from holdfast.formats.canonical.sources.markdown import MOST_LINES, Line, scan

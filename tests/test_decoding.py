@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.formats.canonical.sources.decoding import decode
+from holdfast.decoding import decode
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,119 @@
+"""What the last restore of a session delivered, and what its agent has still to open by itself.
+
+One file a session, in the user's folder. Its first line is written by the restore; the hooks of tool
+calls add lines to it, without a lock, so that they cost next to nothing. Light; see `jsonlines`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from holdfast import jsonlines, sessions
+from holdfast.atomic import replace_file
+
+_KIND = "deliveries"
+_LARGEST = 1024 * 1024
+
+
+class Delivery(NamedTuple):
+    """The restore, and what happened since."""
+
+    root: str
+    workflow: str  # its key
+    name: str
+    digests: Mapping[str, str]  # of the files whose text was sent, by real path
+    unread: Mapping[str, str]  # files that the agent has to open, real path -> as it is written
+    opened: frozenset[str] = frozenset()
+    reminded: bool = False
+    denied: int = 0
+
+    def left(self) -> list[str]:
+        """What is still to be opened, as it is written. What is gone by now does not count."""
+        return [
+            written
+            for real, written in self.unread.items()
+            if real not in self.opened and os.path.isfile(real) and os.access(real, os.R_OK)
+        ]
+
+
+def record(state_dir: str | None, session: str | None, delivery: Delivery, now: datetime) -> None:
+    """Note *delivery* in place of the one before."""
+    if not state_dir or not session:
+        return
+    path = sessions.file_of(state_dir, _KIND, session, "jsonl")
+    first = {
+        "root": delivery.root,
+        "workflow": delivery.workflow,
+        "name": delivery.name,
+        "digests": dict(delivery.digests),
+        "unread": dict(delivery.unread),
+    }
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        replace_file(path, jsonlines.encode(first), mode=0o600)
+        sessions.prune(os.path.dirname(path), now)
+    except OSError:
+        return  # then nothing is asked for; the guidance has named the files
+
+
+def recall(state_dir: str | None, session: str | None) -> Delivery | None:
+    """What was delivered to *session* last."""
+    if not state_dir or not session:
+        return None
+    path = sessions.file_of(state_dir, _KIND, session, "jsonl")
+    if not os.path.exists(path):
+        return None
+    records = jsonlines.read(path, _LARGEST)
+    match records[:1]:
+        case [
+            {
+                "root": str(root),
+                "workflow": str(workflow),
+                "name": str(name),
+                "digests": dict(digests),
+                "unread": dict(unread),
+            }
+        ]:
+            since = records[1:]
+            return Delivery(
+                root,
+                workflow,
+                name,
+                {str(real): str(digest) for real, digest in digests.items()},
+                {str(real): str(written) for real, written in unread.items()},
+                frozenset(str(each["opened"]) for each in since if "opened" in each),
+                any("reminded" in each for each in since),
+                sum("denied" in each for each in since),
+            )
+    return None
+
+
+def opened(state_dir: str | None, session: str | None, paths: Sequence[str]) -> list[str]:
+    """Note that the agent has opened *paths*, or need not; returns those that were asked for."""
+    delivery = recall(state_dir, session)
+    if delivery is None:
+        return []
+    reals = [os.path.realpath(path) for path in paths]
+    asked = [real for real in reals if real in delivery.unread and real not in delivery.opened]
+    for real in asked:
+        _add(state_dir, session, {"opened": real})
+    return [delivery.unread[real] for real in asked]
+
+
+def reminded(state_dir: str | None, session: str | None) -> None:
+    _add(state_dir, session, {"reminded": True})
+
+
+def denied(state_dir: str | None, session: str | None) -> None:
+    _add(state_dir, session, {"denied": True})
+
+
+def _add(state_dir: str | None, session: str | None, line: Mapping[str, object]) -> None:
+    try:
+        path = sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
+        jsonlines.append(path, jsonlines.encode(line))
+    except OSError:
+        return

@@ -1,0 +1,47 @@
+"""What Holdfast knows of a workflow beyond its own file: what was observed, how it survived.
+
+One file a workflow in our private folder of the project, whatever its format: nothing of ours goes
+into files that are not ours alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import StateUnreadable
+from holdfast.regular import read_json
+from holdfast.store import LARGEST, Store
+
+_VERSION = 1
+
+
+def _path(store: Store, key: str) -> Path:
+    name = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:24]
+    return store.private / "sidecars" / f"{name}.json"
+
+
+def load(store: Store, key: str) -> dict[str, Any]:
+    """What is noted of the workflow *key*; empty when there is nothing, or it cannot be read."""
+    try:
+        record = read_json(_path(store, key), LARGEST)
+    except StateUnreadable:
+        return {}
+    known = isinstance(record, dict) and record.get("workflow") == key
+    return dict(record) if known and isinstance(record, dict) else {}
+
+
+def update(
+    store: Store, key: str, wait: float, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Apply *change* to what is noted, inside the lock; nothing is written when nothing changes."""
+    with store.lock(wait):
+        before = load(store, key)
+        after = {**change(before), "version": _VERSION, "workflow": key}
+        if after != before:
+            encoded = json.dumps(after, ensure_ascii=False, indent=1) + "\n"
+            store.write(_path(store, key), encoded.encode("utf-8", "replace"))
+        return after
