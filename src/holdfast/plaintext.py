@@ -19,13 +19,12 @@ _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(
 # A closing tag could end the element that the client wraps hook text in, and an opening one could
 # start one of the client's own. Their "<" is replaced, not removed: removing one tag may join the
 # halves of another.
-_TAG = re.compile(r"<(?=/[A-Za-z]|(?:system|user|assistant)-)", re.IGNORECASE)
-# In a file that is quoted whole, closing tags are what it says; only the client's own count.
 _CLIENT_TAG = re.compile(
-    r"<(?=\s*/?\s*(?:(?:system|user|assistant|human|local|task|antml|ide)[-_:][a-z]|function_(?:calls|results)"
-    r"|command-(?:name|message|args)|tool_use_error))",
+    r"<(?=\s*/?\s*(?:(?:system|user|assistant|human|local|task|antml|ide)[-_:][a-z]"
+    r"|function_(?:calls|results)|command-(?:name|message|args)|tool_use_error))",
     re.IGNORECASE,
 )
+_CLOSING_TAG = re.compile(r"<(?=\s*/\s*[A-Za-z])")
 _SPACE = re.compile(r"\s+")
 
 
@@ -36,17 +35,13 @@ def units(text: str) -> int:
 
 def clean(text: str) -> str:
     """Several lines of text without what could steer a terminal or break out of a wrapper."""
-    return _TAG.sub("‹", _stripped(text))
+    return _CLOSING_TAG.sub("‹", quoted(text))
 
 
 def quoted(text: str) -> str:
-    """The text of a whole file for the model: as it is, but for what `clean` is there to stop."""
-    return _CLIENT_TAG.sub("‹", _stripped(text))
-
-
-def _stripped(text: str) -> str:
+    """The same for a whole file that is sent: closing tags are what some files consist of."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _UNSAFE.sub("", _ESCAPE.sub("", text))
+    return _CLIENT_TAG.sub("‹", _UNSAFE.sub("", _ESCAPE.sub("", text)))
 
 
 def escaped(json_text: str) -> str:

@@ -6,21 +6,22 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holdfast.clock import Clock
 from holdfast.hooks import launch
 from holdfast.project import Surroundings
+from holdfast.settings import MOST_PARTS
 from holdfast.wire.replies import Outcome
 
 
 class Door(Protocol):
     """Something that answers hook input."""
 
-    def fire(self, payload: Mapping[str, object]) -> Outcome:
-        """The answer to one event."""
+    def fire(self, payload: Mapping[str, object], *arguments: str) -> Outcome:
+        """The answer to one event; *arguments* stand behind `holdfast hook`."""
 
 
 @dataclass
@@ -30,8 +31,8 @@ class InProcess:
     surroundings: Surroundings
     clock: Clock
 
-    def fire(self, payload: Mapping[str, object]) -> Outcome:
-        return launch.run(encode(payload), self.surroundings, self.clock)
+    def fire(self, payload: Mapping[str, object], *arguments: str) -> Outcome:
+        return launch.run(encode(payload), self.surroundings, self.clock, arguments)
 
 
 @dataclass
@@ -42,9 +43,9 @@ class InSubprocess:
     cwd: str
     timeout: float = 60.0
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "hook"],
+            [sys.executable, "-m", "holdfast", "hook", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -52,16 +53,23 @@ class InSubprocess:
             cwd=self.cwd,
         )
 
-    def fire(self, payload: Mapping[str, object]) -> Outcome:
-        return self.fire_raw(encode(payload))
+    def fire(self, payload: Mapping[str, object], *arguments: str) -> Outcome:
+        return self.fire_raw(encode(payload), *arguments)
 
-    def fire_raw(self, raw: bytes) -> Outcome:
-        with self.start() as process:
-            try:
-                stdout, stderr = process.communicate(raw, timeout=self.timeout)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise
+    def fire_raw(self, raw: bytes, *arguments: str) -> Outcome:
+        with self.start(*arguments) as process:
+            return self._finish(process, raw)
+
+    def finish(self, process: subprocess.Popen[bytes], payload: Mapping[str, object]) -> Outcome:
+        """The answer of a *process* that was started before."""
+        return self._finish(process, encode(payload))
+
+    def _finish(self, process: subprocess.Popen[bytes], raw: bytes) -> Outcome:
+        try:
+            stdout, stderr = process.communicate(raw, timeout=self.timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
         return Outcome(stdout, stderr.decode("utf-8", "replace").strip(), process.returncode)
 
     def fire_at_once(self, payloads: list[Mapping[str, object]]) -> list[Outcome]:
@@ -93,7 +101,7 @@ class Session:
     cwd: str
     agent_id: str | None = None
 
-    def payload(self, event: str, **fields: object) -> dict[str, object]:
+    def payload(self, event: str, /, **fields: object) -> dict[str, object]:
         common: dict[str, object] = {
             "session_id": self.id,
             "transcript_path": os.path.join(self.cwd, f"{self.id}.jsonl"),
@@ -116,12 +124,13 @@ class Session:
 
 @dataclass(frozen=True)
 class Cycle:
-    """What the three events of one compaction were answered."""
+    """What the events of one compaction were answered."""
 
     note: str  # for the summariser
     guidance: str  # for the model
     message: str  # for the person
     outcomes: tuple[Outcome, ...]
+    reading: tuple[str, ...] = ()  # the parts that were sent, for the model
 
 
 def cycle(
@@ -130,6 +139,7 @@ def cycle(
     """One compaction: PreCompact, unless it is left out, SessionStart(compact), PostCompact."""
     saved = door.fire(session.pre_compact(trigger)) if pre_compact else Outcome()
     started = door.fire(session.session_start("compact"))
+    parts = tuple(reading(door, session.session_start("compact")))
     ended = door.fire(session.post_compact(trigger))
     reply = read_reply(started)
     return Cycle(
@@ -137,7 +147,17 @@ def cycle(
         guidance=context_of(reply),
         message=str(reply.get("systemMessage", "")),
         outcomes=(saved, started, ended),
+        reading=parts,
     )
+
+
+def reading(door: Door, payload: Mapping[str, object]) -> Iterator[str]:
+    """The parts of the required reading that hooks with --part answer *payload* with."""
+    for number in range(1, MOST_PARTS + 1):
+        text = context_of(read_reply(door.fire(payload, "--part", str(number))))
+        if not text:
+            return
+        yield text
 
 
 def read_reply(outcome: Outcome) -> dict[str, Any]:

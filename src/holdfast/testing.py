@@ -212,7 +212,13 @@ class Compactions:
         return InProcess(surroundings, self.project.clock)
 
     def fire(
-        self, event: str, *, session: str = "session-1", cwd: Path | None = None, **fields: object
+        self,
+        event: str,
+        /,
+        *,
+        session: str = "session-1",
+        cwd: Path | None = None,
+        **fields: object,
     ) -> Outcome:
         """One event by name, in process."""
         who = Session(session, str(cwd or self.project.root))

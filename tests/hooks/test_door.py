@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from holdfast import hooklog
 from holdfast.clock import Clock
+from holdfast.handlers import HANDLERS
 from holdfast.hooks import launch
 from holdfast.project import Surroundings
 from holdfast.simulate import InSubprocess, Session, context_of, encode, read_reply
@@ -275,15 +276,15 @@ def test_a_bug_in_a_handler_blocks_nothing(
     assert "test_door.py" in str(record["why"])
 
 
-def loaded(project: Project) -> set[str]:
-    """The modules that one PreCompact loads."""
+def loaded(project: Project, payload: dict[str, object] | None = None) -> set[str]:
+    """The modules that *payload* makes a hook load; a PreCompact where none is given."""
     code = (
         "import sys, holdfast.__main__ as m; sys.argv = ['holdfast', 'hook']; m.main();"
         "print('\\n' + ' '.join(sorted(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        input=encode(Session("s", str(project.root)).pre_compact()),
+        input=encode(payload or Session("s", str(project.root)).pre_compact()),
         env=project.environment(),
         cwd=project.root,
         capture_output=True,
@@ -292,14 +293,33 @@ def loaded(project: Project) -> set[str]:
     return set(done.stdout.decode().splitlines()[-1].split())
 
 
+HEAVY = {"pydantic", "yaml", "frontmatter", "filelock", "click", "markdown_it", "pytest"} | {
+    *("tomllib", "pathlib", "tempfile", "difflib", "dataclasses")
+}
+
+
 def test_what_nothing_to_do_loads(holdfast_project: Project) -> None:
     """A project without workflows must not pay for models, YAML, locks or the command line."""
     modules = loaded(holdfast_project)
-    heavy = {"pydantic", "yaml", "frontmatter", "filelock", "click", "markdown_it", "pytest"}
-    heavy |= {"tomllib", "pathlib", "tempfile", "difflib", "dataclasses"}
     assert "holdfast.hooks.dispatch" in modules
-    assert not modules & heavy
+    assert not modules & HEAVY
     assert "holdfast.handlers" not in modules
+
+
+@pytest.mark.parametrize(
+    ("event", "tool"),
+    [("PreToolUse", "Edit"), ("PreToolUse", "Bash"), ("PostToolUse", "Read")],
+)
+def test_what_a_tool_call_loads(
+    declared: Project, compaction_cycle: Compactions, event: str, tool: str
+) -> None:
+    """It comes with every call, also where a workflow is; there is nothing left to be opened."""
+    compaction_cycle(session="s")
+    given = {"file_path": str(declared.root / "a.md")}
+    payload = Session("s", str(declared.root)).payload(event, tool_name=tool, tool_input=given)
+    modules = loaded(declared, payload)
+    assert "holdfast.delivery" in modules
+    assert not modules & HEAVY
 
 
 def test_what_a_save_loads(declared: Project) -> None:
@@ -317,10 +337,26 @@ json_values = st.recursive(
     max_leaves=8,
 )
 payloads = st.fixed_dictionaries(
-    {"hook_event_name": st.sampled_from(["PreCompact", "SessionStart", "PostCompact", "Stop", ""])},
-    optional=dict.fromkeys(
-        ("session_id", "cwd", "agent_id", "source", "trigger", "custom_instructions"), json_values
-    ),
+    {"hook_event_name": st.sampled_from(["PreCompact", "SessionStart", "Stop", "", *HANDLERS])},
+    optional={
+        **dict.fromkeys(
+            ("session_id", "cwd", "agent_id", "source", "trigger", "custom_instructions"),
+            json_values,
+        ),
+        **dict.fromkeys(
+            ("file_path", "compact_summary", "task_id", "task_subject", "agent_type", "error"),
+            json_values,
+        ),
+        "tool_name": json_values | st.sampled_from(["Read", "Edit", "Bash", "Agent", "TodoWrite"]),
+        **dict.fromkeys(
+            ("tool_input", "tool_response"),
+            json_values
+            | st.dictionaries(
+                st.sampled_from(["file_path", "command", "todos", "agentId", "taskId", "status"]),
+                json_values,
+            ),
+        ),
+    },
 )
 
 
@@ -330,6 +366,18 @@ def test_no_input_breaks_the_door(raw: bytes) -> None:
     nowhere = Surroundings("/nonexistent", None, None, None, None, disabled=False)
     outcome = launch.run(raw, nowhere, Clock())
     assert outcome == (b"", "", 0)
+
+
+@given(payloads, st.booleans())
+def test_no_payload_breaks_a_handler(
+    declared: Project, compaction_cycle: Compactions, payload: dict[str, object], own: bool
+) -> None:
+    """In a project that has a workflow, nothing fails and nothing is blocked."""
+    if own:
+        payload |= {"session_id": "s", "cwd": str(declared.root), "agent_id": None}
+    outcome = compaction_cycle.door().fire(payload)
+    assert (outcome.code, outcome.stderr) == (0, "")
+    assert "failed" not in str(log_of(declared)[-1:])
 
 
 def test_no_file_in_hooks_has_a_standard_librarys_name() -> None:

@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from holdfast import sessions
 from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.plaintext import shorten, units
 from holdfast.simulate import Cycle, InProcess, InSubprocess, Session, cycle
 
 
@@ -59,7 +61,9 @@ def simulate(
             cycle(door, who, trigger=trigger, pre_compact=not no_pre_compact) for _ in range(cycles)
         ]
     if as_json:
-        dump([{"note": c.note, "guidance": c.guidance, "message": c.message} for c in played])
+        dump(
+            [{key: value for key, value in asdict(c).items() if key != "outcomes"} for c in played]
+        )
         return
     _tell(played[-1])
     if not played[-1].guidance:
@@ -67,6 +71,9 @@ def simulate(
     if cycles > 1:
         same = len({(c.note, c.guidance) for c in played}) == 1
         say(f"\n{cycles} cycles, {'all answered alike' if same else 'the last one is shown'}.")
+
+
+_SHOWN = 400  # of a part of the reading
 
 
 def _tell(played: Cycle) -> None:
@@ -77,6 +84,11 @@ def _tell(played: Cycle) -> None:
     ):
         click.secho(f"--- {title} ---", bold=True)
         say(text or "(nothing)")
+    for number, part in enumerate(played.reading, 1):
+        click.secho(f"--- SessionStart(compact) --part {number} sends the model ---", bold=True)
+        say(shorten(part, _SHOWN))
+        if units(part) > _SHOWN:
+            say(f"({units(part):,} characters in all)")
     for outcome in played.outcomes:
         if outcome.stderr:
             say(f"stderr, exit code {outcome.code}: {outcome.stderr}")
@@ -120,7 +132,8 @@ def _play(folder: Path) -> None:
     plan.parent.mkdir(parents=True)
     plan.write_text(_PLAN, encoding="utf-8")
     (project / "docs").mkdir()
-    (project / "docs" / "auth-guide.md").write_text("# Auth guide\n", encoding="utf-8")
+    guide = "# Auth guide\n\nSession cookies are HttpOnly.\n"
+    (project / "docs" / "auth-guide.md").write_text(guide, encoding="utf-8")
     environment = {
         **{name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ},
         "HOME": str(home),
@@ -159,8 +172,9 @@ def _play(folder: Path) -> None:
     agent("phase", "next")
     agent("phase", "set", "3", "--status", "completed")
     agent("complete")
+    told = "\n".join([played.guidance, *played.reading])
     missing = [
-        word for word in ("User Auth", "15 minutes", "squash") if word not in played.guidance
+        word for word in ("User Auth", "15 minutes", "squash", "HttpOnly") if word not in told
     ]
     if missing:
         raise click.ClickException(f"the demo did not bring back: {', '.join(missing)}")
