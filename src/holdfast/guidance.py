@@ -6,6 +6,7 @@ alone: workflow, phase, next action, reading. A list that does not fit says how 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,18 @@ def for_model(briefing: Briefing, situation: Situation) -> str:
     ]
     body = _fit(sections, CONTEXT_LIMIT - units(head) - units(tail) - 4)
     return shorten("\n\n".join([head, *body, tail]), CONTEXT_LIMIT)
+
+
+def is_restore(text: str) -> bool:
+    """Whether *text* is the guidance after a compaction."""
+    return text.startswith(f"# {_ARRIVALS['compact']}: ")
+
+
+def promised_parts(text: str) -> int:
+    """How many parts of the reading the guidance *text* says come beside it."""
+    section = text.partition("## ACTION REQUIRED")[2]
+    found = re.search(r"comes beside this, in (one|\d+) parts? labelled", section)
+    return (1 if found[1] == "one" else int(found[1])) if found else 0
 
 
 def _head(briefing: Briefing, arrival: str) -> str:

@@ -100,7 +100,7 @@ def plan(items: Sequence[Item], budget: Budget, workflow: str) -> Plan:
 
     A file is sent whole or not at all; a later one that is smaller may still fit.
     """
-    packer = _Packer(budget, f'Required reading of the workflow "{one_line(workflow, 120)}".')
+    packer = _Packer(budget, f'{_HEADING}"{one_line(workflow, 120)}".')
     planned = []
     for item in items:
         if item.trouble:
@@ -188,6 +188,29 @@ class _Piece(NamedTuple):
     def render(self, part: int, parts: int) -> str:
         label = f"reading {part} of {parts}: {one_line(self.path, 400)}, {self.where}"
         return "\n".join([label, self.fence, *(row.text for row in self.rows), self.fence])
+
+
+_LABEL = re.compile(r"^reading (\d+) of \d+: (.+)$", re.MULTILINE)
+_HEADING = "Required reading of the workflow "
+
+
+def part_number(text: str) -> int:
+    """Which part *text* is; 0 when it is none."""
+    found = _LABEL.search(text) if text.startswith(_HEADING) else None
+    return int(found[1]) if found else 0
+
+
+def labels(text: str) -> list[str]:
+    """What the part *text* holds, in the words of its labels; what a file says does not count."""
+    found, fence = [], ""
+    for line in text.split("\n"):
+        if fence:
+            fence = "" if line == fence else fence
+        elif line.startswith("```"):
+            fence = line
+        elif label := _LABEL.fullmatch(line):
+            found.append(label[2])
+    return found
 
 
 _WIDEST = 999  # labels are measured as if there were so many parts
