@@ -57,10 +57,11 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     synced.told()
     entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
     before = delivery.recall(state_dir, session)
-    plan = restore.reading_of(synced, chosen, event.source)
+    plan = restore.reading_of(synced, chosen, event.source, restore.foreseen(synced))
     changed = _changed(plan, before, chosen)
     text = restore.text(synced, chosen, choice, event.source, plan, changed)
     delivery.record(state_dir, session, _delivery(synced, chosen, plan), synced.place.now)
+    restore.foresee(synced, chosen, plan)
     entry.why += _sent(plan)
     line = guidance.for_person(chosen.briefing, _VERBS.get(event.source, "restored"))
     return Restored(text, _message([line, *notes]), watch)

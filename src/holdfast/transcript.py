@@ -10,7 +10,8 @@ from typing import Any
 
 from holdfast.errors import StateUnreadable
 
-_EVENT = "SessionStart:compact"
+_EVENT = "SessionStart"
+_COMPACT = f"{_EVENT}:compact"  # so each hook's own result is named; what they said together is not
 _LONGEST_LINE = 64 * 1024 * 1024
 
 
@@ -23,6 +24,7 @@ class Compaction:
     contexts: list[str] = field(default_factory=list)  # as the model got them
     said: list[str] = field(default_factory=list)  # stdout of each hook
     errors: list[str] = field(default_factory=list)
+    hook: str = _COMPACT  # whose results stand before this point of the transcript
 
 
 def last_compaction(path: Path) -> Compaction | None:
@@ -60,8 +62,13 @@ def _begun(record: dict[str, Any]) -> Compaction:
 
 def _note(compaction: Compaction, record: dict[str, Any]) -> None:
     attachment = record.get("attachment")
-    if not isinstance(attachment, dict) or attachment.get("hookName") != _EVENT:
+    if not isinstance(attachment, dict):
         return
+    name = str(attachment.get("hookName"))
+    if name.startswith(f"{_EVENT}:"):
+        compaction.hook = name
+    if compaction.hook != _COMPACT or name not in {_EVENT, _COMPACT}:
+        return  # another event, or the session was resumed later on
     kind = attachment.get("type")
     if kind == "hook_additional_context":
         compaction.contexts += _texts(attachment.get("content"))

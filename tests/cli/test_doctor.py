@@ -21,12 +21,12 @@ PREVIEW = "<persisted-output>\nOutput too large (11.7KB). Full output saved to: 
 
 
 def attachment(kind: str, **fields: object) -> dict[str, Any]:
-    hook = {"hookName": "SessionStart:compact", "hookEvent": "SessionStart"}
-    return {"type": "attachment", "attachment": {"type": kind, **hook, **fields}}
+    hook = {"type": kind, "hookName": "SessionStart:compact", "hookEvent": "SessionStart"}
+    return {"type": "attachment", "attachment": hook | fields}
 
 
 def contexts(texts: Sequence[str]) -> dict[str, Any]:
-    return attachment("hook_additional_context", content=list(texts))
+    return attachment("hook_additional_context", content=list(texts), hookName="SessionStart")
 
 
 def said(text: str) -> dict[str, Any]:
@@ -105,9 +105,10 @@ def test_only_what_is_behind_the_last_compaction_counts(
     code, lines = doctor(holdfast_project, BOUNDARY, contexts(told), BOUNDARY)
     assert code == 1
     assert "no hook said it" in lines[1]
-    other = attachment("hook_additional_context", content=told)
-    other["attachment"]["hookName"] = "UserPromptSubmit"
+    other = attachment("hook_additional_context", content=told, hookName="UserPromptSubmit")
     assert doctor(holdfast_project, BOUNDARY, other)[0] == 1
+    resumed = attachment("hook_success", content="", stdout="", hookName="SessionStart:resume")
+    assert doctor(holdfast_project, BOUNDARY, contexts(told), resumed, contexts(told))[0] == 0
 
 
 @pytest.mark.parametrize("damage", ["", "[]", "null", '{"attachment": 5}', '{"hook_: '])
