@@ -108,7 +108,15 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CLAUDE.md", "docs/testing.md"]
+    "name",
+    [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CLAUDE.md",
+        "docs/testing.md",
+        "docs/reading.md",
+    ],
 )
 def test_links_and_paths_in_the_docs_lead_somewhere(name: str) -> None:
     """Relative links, and source files that are named."""
