@@ -32,7 +32,7 @@ class Situation:
 
     arrival: str  # compact, resume, fork, or "now" for a preview
     plan: Plan = NOTHING_REQUIRED  # the required reading
-    changed: Collection[str] = ()  # real paths of files that changed since they were sent last
+    changed: Collection[str] = ()  # real paths of files that changed since the last restore
     others: Sequence[str] = ()  # one line each
     root: str = ""  # the project's, where it is not the one around the working directory
     remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
@@ -99,7 +99,7 @@ def _reading_line(item: Item, situation: Situation) -> str:
     elif item.trouble:
         facts.append(f"not sent: {item.trouble}" if situation.plan.parts else item.trouble)
     if item.real in situation.changed:
-        facts.append("changed since it was sent last")
+        facts.append("changed since the last restore")
     return f"{line} ({'; '.join(facts)})" if facts else line
 
 

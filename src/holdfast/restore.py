@@ -27,8 +27,8 @@ def reading_of(synced: Synced, workflow: Workflow, arrival: str, most: int | Non
     items = reading.resolve(synced.place.root, briefing.reading, settings.reading_roots)
     if settings.reading != "send" or arrival not in SENT_AT:
         return Plan(items, [])
-    parts = settings.parts if most is None else min(most, settings.parts)
-    return reading.plan(items, Budget(parts, settings.file_budget), briefing.name)
+    budget = Budget(settings.parts, settings.file_budget)
+    return reading.plan(items, budget, briefing.name, most)
 
 
 def foreseen(synced: Synced) -> int | None:
@@ -55,7 +55,7 @@ def text(
 ) -> str:
     """The guidance for *workflow*; what else *choice* was made from is named in one line each.
 
-    *changed* are the real paths of files that changed since they were sent last.
+    *changed* are the real paths of files that changed since the last restore.
     """
     others = [each for each in (choice.chosen, *choice.others) if each and each is not workflow]
     named = [in_brief(each) for each in others[:_NAMED]]

@@ -120,12 +120,23 @@ def test_a_file_that_changed_since_it_was_sent_is_marked(
     (holdfast_project.root / "docs/guide.md").touch()
     assert "changed since" not in compaction_cycle().guidance
     holdfast_project.write("docs/guide.md", "another text")
-    marked = "@docs/guide.md (sent, part 1; changed since it was sent last)"
+    marked = "@docs/guide.md (sent, part 1; changed since the last restore)"
     assert marked in compaction_cycle().guidance
     assert "changed since" not in compaction_cycle().guidance
     holdfast_project.write("docs/guide.md", "a third text")
     assert "changed since" not in compaction_cycle(session="another").guidance
     assert marked in compaction_cycle().guidance
+
+
+def test_a_change_is_marked_where_nothing_is_sent(
+    holdfast_project: Project, compaction_cycle: Compactions, guide: str
+) -> None:
+    """By size and time, when the text was not read."""
+    user_settings(holdfast_project, 'reading = "list"\n')
+    compaction_cycle()
+    assert "changed since" not in compaction_cycle().guidance
+    holdfast_project.write("docs/guide.md", "another text")
+    assert "@docs/guide.md (changed since the last restore)" in compaction_cycle().guidance
 
 
 def test_two_sessions_at_the_same_moment_get_their_own(
