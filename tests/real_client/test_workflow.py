@@ -328,3 +328,27 @@ def test_the_doctor_reads_the_transcript(binary: Path, place: Workplace) -> None
     assert [line for line in report[2:] if "arrived" not in line[:26]] == [
         f"  part 3 of {parts}    MISSING  no hook said it; is it registered? (settings.example.json)"
     ]
+
+
+def test_a_resumed_session_is_not_sent_the_same_twice(binary: Path, place: Workplace) -> None:
+    """What the client replays it does not add again; what changed meanwhile it is sent anew."""
+    place.write_settings()
+    line = "guide 1, line 1: words that only this file has\n"
+    with StandIn() as stand_in:
+        with place.client(binary, stand_in) as session:
+            converse(session)
+            session.close()
+        for number in range(3):
+            with place.client(binary, stand_in, "--continue") as session:
+                session.send(f"resumed {number}")
+                session.close()
+            text = stand_in.requests[-1].text
+            assert "# Workflow taken up again with the resumed session: The long way" in text
+            assert text.count(line) == 1
+        place.write("docs/guide 1.md", "an edition that is new\n")
+        with place.client(binary, stand_in, "--continue") as session:
+            session.send("resumed once more")
+            session.close()
+    text = stand_in.requests[-1].text
+    assert "an edition that is new" in text
+    assert "@docs/guide 1.md (sent, part 1; changed since the last restore)" in text
