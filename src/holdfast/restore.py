@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 
-from holdfast import guidance, reading
+from holdfast import guidance, observing, reading
 from holdfast.formats.base import Workflow
 from holdfast.project import contains
 from holdfast.reading import Budget, Plan
@@ -13,6 +13,7 @@ from holdfast.selection import Choice
 from holdfast.sync import Synced
 
 _NAMED = 8  # other workflows; the rest are counted
+_ROOM = 500  # units for one line of what was observed
 SENT_AT = frozenset({"compact", "resume", "fork"})  # the sources that the parts are registered for
 
 
@@ -46,6 +47,7 @@ def text(
         arrival,
         plan,
         changed=changed,
+        observed=observing.told(synced.observed(workflow), synced.place.now, _ROOM),
         others=named,
         root="" if here else synced.root,
         remarks=synced.notes,

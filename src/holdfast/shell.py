@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 LONGEST = 100_000  # a command line with more characters is not looked at
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 
 _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
 _COMMENT = re.compile(r"#[^\n]*")

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import hooklog
+from holdfast import hooklog, journal
 from holdfast.clock import Clock
 from holdfast.hooks import launch
 from holdfast.project import Surroundings
@@ -275,15 +276,15 @@ def test_a_bug_in_a_handler_blocks_nothing(
     assert "test_door.py" in str(record["why"])
 
 
-def loaded(project: Project) -> set[str]:
-    """The modules that one PreCompact loads."""
+def loaded(project: Project, payload: Mapping[str, object] | None = None) -> set[str]:
+    """The modules that one event loads, by default a PreCompact."""
     code = (
         "import sys, holdfast.__main__ as m; sys.argv = ['holdfast', 'hook']; m.main();"
         "print('\\n' + ' '.join(sorted(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        input=encode(Session("s", str(project.root)).pre_compact()),
+        input=encode(payload or Session("s", str(project.root)).pre_compact()),
         env=project.environment(),
         cwd=project.root,
         capture_output=True,
@@ -302,6 +303,26 @@ def test_what_nothing_to_do_loads(holdfast_project: Project) -> None:
     assert "holdfast.handlers" not in modules
 
 
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [
+        ("PostToolUse", {"tool_name": "Edit", "tool_input": {"file_path": "/a.py"}}),
+        ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "ls"}}),
+        ("SubagentStop", {"agent_id": "a", "agent_type": "Explore", "background_tasks": []}),
+        ("TaskCreated", {"task_id": "1", "task_subject": "Write"}),
+    ],
+)
+def test_what_taking_note_loads(event: str, fields: dict[str, object], declared: Project) -> None:
+    """It comes with every change that an agent makes, and every command that it runs."""
+    modules = loaded(declared, Session("s", str(declared.root)).payload(event, **fields))
+    heavy = {"pydantic", "yaml", "frontmatter", "filelock", "click", "tomllib", "pathlib"}
+    heavy |= {"tempfile", "difflib", "dataclasses", "shlex", "holdfast.sync", "holdfast.guidance"}
+    assert not modules & heavy
+    assert ("holdfast.checks" in modules) == (fields.get("tool_name") == "Bash")
+    lines = journal.peek(str(declared.home / ".local/state/holdfast"), "s")
+    assert bool(lines) == (fields.get("tool_name") != "Bash")
+
+
 def test_what_a_save_loads(declared: Project) -> None:
     """The command line and the test tools are never on a hook's path."""
     modules = loaded(declared)
@@ -317,9 +338,17 @@ json_values = st.recursive(
     max_leaves=8,
 )
 payloads = st.fixed_dictionaries(
-    {"hook_event_name": st.sampled_from(["PreCompact", "SessionStart", "PostCompact", "Stop", ""])},
+    {
+        "hook_event_name": st.sampled_from(
+            ["PreCompact", "SessionStart", "PostCompact", "PostToolUse", "SubagentStop", "Stop", ""]
+        )
+    },
     optional=dict.fromkeys(
-        ("session_id", "cwd", "agent_id", "source", "trigger", "custom_instructions"), json_values
+        [
+            *("session_id", "cwd", "agent_id", "source", "trigger", "custom_instructions"),
+            *("tool_name", "tool_input", "tool_response", "background_tasks"),
+        ],
+        json_values,
     ),
 )
 
