@@ -191,6 +191,19 @@ def test_what_the_client_lists_is_all_that_runs() -> None:
     assert running(fold_hands(hands, [line(200, listed=[])])) == []
 
 
+def test_two_that_stop_together_still_list_each_other() -> None:
+    """The client lists a subagent until the hooks of its end are through."""
+    lines = [
+        line(0, agent="a", running=True),
+        line(0, agent="b", running=True),
+        line(60, agent="a", running=False),
+        line(60, listed=[["b", "Explore", ""]]),
+        line(61, agent="b", running=False),
+        line(61, listed=[["a", "Explore", ""]]),
+    ]
+    assert running(fold_hands(Hands(), lines)) == []
+
+
 # Tasks.
 
 
