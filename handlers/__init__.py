@@ -25,6 +25,11 @@ HANDLERS: dict[str, str] = {
     "FileChanged": "file_changed",
     "PreToolUse": "pre_tool_use",
     "PostToolUse": "tool_done",
+    "PostToolUseFailure": "tool_done",
+    "TaskCreated": "observed",
+    "TaskCompleted": "observed",
+    "SubagentStart": "observed",
+    "SubagentStop": "observed",
 }
 PART = "reading_part"  # a SessionStart that asks for one part of the reading
 

@@ -5,7 +5,7 @@ It syncs again, because PreCompact may not have run and the markdown may be newe
 
 from __future__ import annotations
 
-from holdfast import delivery, guidance, restore, sync, watching
+from holdfast import delivery, guidance, journal, restore, sessions, sync, watching
 from holdfast.clock import Clock
 from holdfast.delivery import Delivery
 from holdfast.formats.base import Workflow
@@ -24,6 +24,7 @@ _VERBS = {"compact": "restored", "resume": "resumed", "fork": "carried over"}
 def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
     session, state_dir = event.envelope.session, surroundings.state_dir
     entry.transcript = event.envelope.transcript or ""
+    _restarted(event, surroundings, clock)
     synced = sync.run(surroundings.cwd, session, surroundings, clock, wait=HOOK_WAIT)
     entry.root = synced.root
     notes = list(synced.notes)
@@ -66,6 +67,15 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     entry.why += _sent(plan)
     line = guidance.for_person(chosen.briefing, _VERBS.get(event.source, "restored"))
     return Restored(text, _message([line, *notes]), watch)
+
+
+def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) -> None:
+    """Another process has begun: the subagents of the one before are gone."""
+    session, state_dir = event.envelope.session, surroundings.state_dir
+    # A session that is new has none; to note that would be a write at every start.
+    old = sessions.known(state_dir, session) or journal.waiting(state_dir, session)
+    if event.source in {"resume", "fork"} or (event.source in {"startup", "clear"} and old):
+        journal.note(surroundings, session, clock.now(), {"restarted": event.source})
 
 
 def _changed(plan: Plan, before: Delivery | None, workflow: Workflow) -> set[str]:

@@ -37,7 +37,8 @@ def test_guidance_is_never_over_its_budget(briefing: Briefing, others: list[str]
     """And the head, with phase and reading, is in the first 2,000 units."""
     items = [Item(path) for path in briefing.reading]
     text = guidance.for_model(
-        briefing, Situation("compact", Plan(items, []), others=others, remarks=others)
+        briefing,
+        Situation("compact", Plan(items, []), observed=others, others=others, remarks=others),
     )
     assert units(text) <= CONTEXT_LIMIT
     head = shorten(text, HEAD)
@@ -96,7 +97,9 @@ def test_the_wording_is_that_of_facts(tmp_path: Path) -> None:
         state_path="untracked/workflow-state/user-auth/state-user-auth-20260101_000000.json",
     )
     plan = Plan([Item("docs/auth.md", str(there)), Item("docs/gone.md", trouble="missing")], [])
-    text = guidance.for_model(briefing, Situation("compact", plan, others=["Other: phase 1/2"]))
+    seen = ["Open tasks: Write"]
+    situation = Situation("compact", plan, observed=seen, others=["Other: phase 1/2"])
+    text = guidance.for_model(briefing, situation)
     assert (
         text
         == """\
@@ -115,6 +118,9 @@ Gate of this phase: all tests pass
 
 ## Context
 - plan_number: 1
+
+## Observed (noted by hooks, not stated by anyone)
+- Open tasks: Write
 
 ## Other workflows here
 - Other: phase 1/2

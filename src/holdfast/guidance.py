@@ -33,6 +33,7 @@ class Situation:
     arrival: str  # compact, resume, fork, or "now" for a preview
     plan: Plan = NOTHING_REQUIRED  # the required reading
     changed: Collection[str] = ()  # real paths of files that changed since the last restore
+    observed: Sequence[str] = ()  # what hooks saw the session do, one line each
     others: Sequence[str] = ()  # one line each
     root: str = ""  # the project's, where it is not the one around the working directory
     remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
@@ -49,6 +50,10 @@ def for_model(briefing: Briefing, situation: Situation) -> str:
         ("## REQUIRED READING, continued", left),
         ("## Key reminders", [f"- {one_line(each, _ITEM)}" for each in briefing.reminders]),
         ("## Context", [_context_line(*each) for each in briefing.context]),
+        (
+            "## Observed (noted by hooks, not stated by anyone)",
+            [f"- {one_line(each, _ITEM)}" for each in situation.observed],
+        ),
         ("## Other workflows here", [f"- {one_line(each, 300)}" for each in situation.others]),
     ]
     body = _fit(sections, CONTEXT_LIMIT - units(head) - units(tail) - 4)

@@ -10,6 +10,7 @@ import json
 from holdfast.settings import Settings
 
 _WRITING = "Edit|Write|MultiEdit|NotebookEdit"
+_OBSERVED = f"{_WRITING}|Bash|Agent|Task|TaskCreate|TaskUpdate|TodoWrite"
 
 
 def hooks(command: str = "holdfast", parts: int = Settings().parts) -> dict[str, object]:
@@ -41,7 +42,12 @@ def hooks(command: str = "holdfast", parts: int = Settings().parts) -> dict[str,
         ],
         "PreToolUse": [on(_WRITING, run())],
         # Read is waited for, so that the gate knows of it before the next call.
-        "PostToolUse": [on("Read", run())],
+        "PostToolUse": [on("Read", run()), on(_OBSERVED, beside)],
+        "PostToolUseFailure": [on("Bash", beside)],
+        "TaskCreated": [on("", beside)],
+        "TaskCompleted": [on("", beside)],
+        "SubagentStart": [on("", beside)],
+        "SubagentStop": [on("", beside)],
         "FileChanged": [on("", beside)],
     }
 

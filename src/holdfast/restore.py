@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 
-from holdfast import forecast, guidance, reading
+from holdfast import forecast, guidance, observing, reading
 from holdfast.formats import signs
 from holdfast.formats.base import Workflow
 from holdfast.project import contains
@@ -15,6 +15,7 @@ from holdfast.settings import PROJECT_FILE
 from holdfast.sync import Synced
 
 _NAMED = 8  # other workflows; the rest are counted
+_ROOM = 500  # units for one line of what was observed
 SENT_AT = frozenset({"compact", "resume", "fork"})  # the sources that the parts are registered for
 
 
@@ -66,6 +67,7 @@ def text(
         arrival,
         plan,
         changed=changed,
+        observed=observing.told(synced.observed(workflow), synced.place.now, _ROOM),
         others=named,
         root="" if here else synced.root,
         remarks=synced.notes,

@@ -53,7 +53,7 @@ def load(root: str | None, user_file: str | None) -> Loaded:
     """The settings that hold in *root*; never raises."""
     merged: dict[str, object] = {}
     problems: list[str] = []
-    off = False
+    off: list[str] = []
     project_file = os.path.join(root, PROJECT_FILE) if root else None
     for path, is_users in ((user_file, True), (project_file, False)):
         if path is None or not os.path.lexists(path):
@@ -63,14 +63,14 @@ def load(root: str | None, user_file: str | None) -> Loaded:
         except SettingsInvalid as error:
             problems.append(f"settings ignored: {error}")
             continue
-        if is_users and values.get("enabled") is False:
-            off = True
+        if is_users:
+            off = [key for key in ("enabled", "observe") if values.get(key) is False]
         restore = {**_restore_of(merged), **_restore_of(values)}
         merged.update(values)
         if restore:
             merged["restore"] = {**RESTORE, **restore}
-    if off:  # nothing that comes with a repository switches it on again
-        merged["enabled"] = False
+    # Nothing that comes with a repository switches it on again.
+    merged.update(dict.fromkeys(off, False))
     return Loaded(Settings(**merged), tuple(problems))  # type: ignore[arg-type]  # checked key by key in _read
 
 

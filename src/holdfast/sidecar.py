@@ -1,14 +1,16 @@
 """What Holdfast knows of a workflow beyond its own file: what was observed, how it survived.
 
 One file a workflow in our private folder of the project, whatever its format: nothing of ours goes
-into files that are not ours alone.
+into files that are not ours alone. And one a session, for what goes with it to another workflow.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,19 @@ from holdfast.store import LARGEST, Store
 _VERSION = 1
 
 
+_SESSION = "session "
+_KEPT_FOR = 30 * 24 * 3600  # seconds, for what belongs to a session
+
+
+def of_session(session: str) -> str:
+    """The key under which is noted what belongs to *session*, on whatever it works."""
+    return _SESSION + session
+
+
 def _path(store: Store, key: str) -> Path:
     name = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:24]
-    return store.private / "sidecars" / f"{name}.json"
+    kind = "session-" if key.startswith(_SESSION) else ""
+    return store.private / "sidecars" / f"{kind}{name}.json"
 
 
 def load(store: Store, key: str) -> dict[str, Any]:
@@ -45,3 +57,12 @@ def update(
             encoded = json.dumps(after, ensure_ascii=False, indent=1) + "\n"
             store.write(_path(store, key), encoded.encode("utf-8", "replace"))
         return after
+
+
+def prune(store: Store, now: datetime) -> None:
+    """Remove what was noted of sessions that have not changed anything for a month."""
+    oldest = now.timestamp() - _KEPT_FOR
+    with contextlib.suppress(OSError):
+        for path in (store.private / "sidecars").glob("session-*.json"):
+            if path.lstat().st_mtime < oldest:
+                path.unlink(missing_ok=True)

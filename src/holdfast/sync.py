@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from holdfast import forecast, ledger, project, sessions, settings
+from holdfast import forecast, journal, ledger, observing, project, sessions, settings
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.registry import FORMATS
+from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
 from holdfast.selection import Choice, Circumstances, choose
 from holdfast.store import HOOK_WAIT, Store
@@ -47,6 +49,25 @@ class Synced:
                 others=sessions.others(self.state_dir, self.session, self.root),
             ),
         )
+
+    def observe(self, workflow: Workflow | None, wait: float) -> None:
+        """Fold what hooks noted of this session into what is kept of it and of *workflow*.
+
+        That it fails is no reason to fail a save: it is said, and folded with the next one.
+        """
+        elsewhere = self.claim is not None and self.claim.root != self.root
+        if workflow is None or elsewhere or self.failure or not self.place.settings.observe:
+            return
+        try:
+            observing.fold(self.place, workflow, self.state_dir, self.session, wait)
+        except HoldfastError as error:
+            self.notes.append(f"what was observed is not saved yet: {error.cause}")
+
+    def observed(self, workflow: Workflow) -> dict[str, Any]:
+        """What was seen of *workflow* and of this session, also what is not folded yet."""
+        own = workflow is self.choice().chosen
+        unfolded = journal.peek(self.state_dir, self.session) if own else []
+        return observing.facts(self.place, workflow, self.session, unfolded)
 
     def told(self) -> None:
         """The person has seen the notes; they need not be repeated."""
@@ -131,4 +152,21 @@ def run(
         synced.failure = synced.failure or survey.failure
     untold = ledger.load(place.store).untold
     synced.notes = list(dict.fromkeys([*synced.notes, *untold]))
+    if wait is not None and (synced.saved or journal.waiting(synced.state_dir, session)):
+        # What was saved just now may be in another phase, which begins a new list of files.
+        synced.observe(synced.choice().chosen, wait)
     return synced
+
+
+def follow(
+    path: str, session: str | None, surroundings: Surroundings, clock: Clock, entry: Entry
+) -> None:
+    """An edit of *path*, which may declare a workflow, goes into the state at once."""
+    synced = run(surroundings.cwd, session, surroundings, clock, wait=HOOK_WAIT)
+    entry.root = synced.root
+    entry.why += synced.notes
+    if synced.failure:
+        raise synced.failure
+    if synced.saved:
+        entry.decided, entry.quiet = f"saved {len(synced.saved)}", False
+        entry.why += [f"{path} changed", *(f"saved {name!r}" for name in synced.saved)]

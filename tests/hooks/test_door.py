@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import hooklog
+from holdfast import hooklog, journal
 from holdfast.clock import Clock
 from holdfast.handlers import HANDLERS
 from holdfast.hooks import launch
@@ -276,8 +277,8 @@ def test_a_bug_in_a_handler_blocks_nothing(
     assert "test_door.py" in str(record["why"])
 
 
-def loaded(project: Project, payload: dict[str, object] | None = None) -> set[str]:
-    """The modules that *payload* makes a hook load; a PreCompact where none is given."""
+def loaded(project: Project, payload: Mapping[str, object] | None = None) -> set[str]:
+    """The modules that one event loads, by default a PreCompact."""
     code = (
         "import sys, holdfast.__main__ as m; sys.argv = ['holdfast', 'hook']; m.main();"
         "print('\\n' + ' '.join(sorted(sys.modules)))"
@@ -322,6 +323,24 @@ def test_what_a_tool_call_loads(
     assert not modules & HEAVY
 
 
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [
+        ("PostToolUse", {"tool_name": "Edit", "tool_input": {"file_path": "/a.py"}}),
+        ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "ls"}}),
+        ("SubagentStop", {"agent_id": "a", "agent_type": "Explore", "background_tasks": []}),
+        ("TaskCreated", {"task_id": "1", "task_subject": "Write"}),
+    ],
+)
+def test_what_taking_note_loads(event: str, fields: dict[str, object], declared: Project) -> None:
+    """It comes with every change that an agent makes, and every command that it runs."""
+    modules = loaded(declared, Session("s", str(declared.root)).payload(event, **fields))
+    assert not modules & (HEAVY | {"shlex", "holdfast.sync", "holdfast.guidance"})
+    assert ("holdfast.checks" in modules) == (fields.get("tool_name") == "Bash")
+    lines = journal.peek(str(declared.home / ".local/state/holdfast"), "s")
+    assert bool(lines) == (fields.get("tool_name") != "Bash")
+
+
 def test_what_a_save_loads(declared: Project) -> None:
     """The command line and the test tools are never on a hook's path."""
     modules = loaded(declared)
@@ -347,6 +366,7 @@ payloads = st.fixed_dictionaries(
             ("file_path", "compact_summary", "task_id", "task_subject", "agent_type", "error"),
             json_values,
         ),
+        "background_tasks": json_values,
         "tool_name": json_values | st.sampled_from(["Read", "Edit", "Bash", "Agent", "TodoWrite"]),
         **dict.fromkeys(
             ("tool_input", "tool_response"),

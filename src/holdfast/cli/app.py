@@ -65,6 +65,9 @@ class App:
             raise IllegalMove(f"Holdfast is switched off, because {off}")
         if save:
             synced = self._run(COMMAND_WAIT, stay=stay)
+        else:
+            # The command may change which workflow or phase it is that the session works on.
+            synced.observe(synced.choice().chosen, COMMAND_WAIT)
         if synced.failure:
             raise synced.failure
         return synced
@@ -184,6 +187,7 @@ def tell(synced: Synced, known: Known, verb: str, *details: str) -> None:
     """Say where a canonical workflow stands now; whoever changed it has taken it up."""
     workflow = workflow_of(known, synced.place)
     synced.take(workflow)
+    synced.observe(workflow, COMMAND_WAIT)
     say(for_person(workflow.briefing, verb))
     for detail in details:
         say(f"  {one_line(detail)}")

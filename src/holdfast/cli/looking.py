@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from holdfast import hooklog, ledger, restore
+from holdfast import hooklog, ledger, observing, restore
 from holdfast.briefing import Briefing, shown
 from holdfast.cli.app import App, dump, json_option, pass_app, say, workflow_option
 from holdfast.clock import from_mtime, iso
@@ -115,8 +115,9 @@ def show(app: App, name: str | None, as_json: bool) -> None:
     """Everything that is kept of a workflow, nothing shortened."""
     synced = app.look()
     workflow = app.meant(synced, name)
+    seen = synced.observed(workflow)
     if as_json:
-        dump(_facts(workflow))
+        dump({**_facts(workflow), "observed": seen})
         return
     briefing = workflow.briefing
     say(f"{briefing.name}  ({briefing.kind})")
@@ -131,7 +132,11 @@ def show(app: App, name: str | None, as_json: bool) -> None:
     )
     _section("key reminders", list(briefing.reminders))
     _section("context", [f"{key}: {shown(value)}" for key, value in briefing.context])
+    _section("observed", observing.told(seen, synced.place.now, _ALL))
     say(f"state: {briefing.state_path or 'not saved yet'}")
+
+
+_ALL = 1_000_000  # units; nothing is shortened
 
 
 def _section(title: str, lines: list[str]) -> None:

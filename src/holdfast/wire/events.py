@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import BadHookInput
@@ -67,6 +67,7 @@ class ToolDone(NamedTuple):
     given: Mapping[str, object]  # the tool's input
     response: Mapping[str, object]
     error: str | None  # None when it went well
+    interrupted: bool = False
 
 
 class Task(NamedTuple):
@@ -81,7 +82,8 @@ class Subagent(NamedTuple):
     """SubagentStart and SubagentStop. The envelope's agent_id is the one that it is about."""
 
     envelope: Envelope
-    kind: str
+    kind: str  # empty for the summariser, which ends with a SubagentStop and is nobody's work
+    running: Sequence[Mapping[str, object]] | None = None  # the client's list, where it has one
 
 
 class Other(NamedTuple):
@@ -150,6 +152,15 @@ class _Fields:
         value = self._payload.get(key)
         return value if isinstance(value, dict) else {}
 
+    def mappings(self, key: str) -> list[Mapping[str, object]] | None:
+        value = self._payload.get(key)
+        if not isinstance(value, list):
+            return None
+        return [each for each in value if isinstance(each, dict)]
+
+    def flag(self, key: str) -> bool:
+        return self._payload.get(key) is True
+
 
 def _session_start(envelope: Envelope, fields: _Fields) -> Event:
     return SessionStart(envelope, fields.text("source") or "startup")
@@ -176,6 +187,7 @@ def _tool_done(envelope: Envelope, fields: _Fields) -> Event:
         fields.mapping("tool_input"),
         fields.mapping("tool_response"),
         (fields.text("error") or "failed") if failed else None,
+        fields.flag("is_interrupt"),
     )
 
 
@@ -185,9 +197,11 @@ def _task(envelope: Envelope, fields: _Fields) -> Event:
 
 
 def _subagent(envelope: Envelope, fields: _Fields) -> Event:
-    kind = fields.text("agent_type")
-    # The summariser itself ends with a SubagentStop of no type; it is nobody's work.
-    return Subagent(envelope, kind) if kind and envelope.agent_id else Other(envelope)
+    kind = fields.text("agent_type") or ""
+    running = fields.mappings("background_tasks")
+    if not envelope.agent_id or not (kind or running is not None):
+        return Other(envelope)
+    return Subagent(envelope, kind, running)
 
 
 def _pre_compact(envelope: Envelope, _: _Fields) -> Event:
@@ -204,6 +218,11 @@ _PARSERS: dict[str, Callable[[Envelope, _Fields], Event]] = {
     "FileChanged": _file_changed,
     "PreToolUse": _pre_tool_use,
     "PostToolUse": _tool_done,
+    "PostToolUseFailure": _tool_done,
+    "TaskCreated": _task,
+    "TaskCompleted": _task,
+    "SubagentStart": _subagent,
+    "SubagentStop": _subagent,
 }
 
 

@@ -1,0 +1,183 @@
+"""What hooks saw a session do, one line each, until the next save folds it into what is kept.
+
+One file a session, in the user's folder. Many hooks add to it at the same time, and a save may take
+it away meanwhile, so:
+
+Rule 1: who adds a line holds a shared lock on the file and has then seen that the file is still in
+        place. Who takes the file renames it first and then waits until nobody holds that lock.
+Rule 2: what was taken is removed only after it was saved. Who is killed in between leaves a file
+        that the next save takes again, so a line may be folded twice; `observed` sees to it that
+        twice is once.
+
+It never holds what a tool printed, what was asked of an agent, or what stands in a file. Light; it
+runs after every tool call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from holdfast import clock, jsonlines, project, sessions, settings
+from holdfast.errors import StateUnreadable
+from holdfast.project import Surroundings
+from holdfast.regular import read_file
+
+LONGEST_LINE = 4_000  # bytes
+LARGEST = 1024 * 1024  # beyond it nothing is added until it is folded
+_KIND = "journals"
+_TAKEN = ".folding-"
+_PATIENCE = 1.0  # seconds for a line that is just being written
+
+
+def wanted(surroundings: Surroundings, session: str | None) -> bool:
+    """Whether *session* is to be observed: neither the user's nor the project's settings say no."""
+    if not surroundings.state_dir or not session:
+        return False
+    folders = project.candidates(surroundings.cwd, surroundings.client_project)
+    claim = sessions.recall(surroundings.state_dir, session)
+    if claim and claim.root not in folders:
+        folders.append(claim.root)
+    own = [
+        folder for folder in folders if os.path.lexists(os.path.join(folder, settings.PROJECT_FILE))
+    ]
+    for folder in (None, *own):
+        configured = settings.load(folder, surroundings.config_file).settings
+        if not configured.enabled or not configured.observe:
+            return False
+    return True
+
+
+def note(
+    surroundings: Surroundings, session: str | None, now: datetime, *records: Mapping[str, object]
+) -> None:
+    """Add a line for each record, if *session* is observed. What cannot be added is left out."""
+    if not records or not wanted(surroundings, session):
+        return
+    path = _path(surroundings.state_dir, session)
+    for record in records:
+        line = jsonlines.encode({"at": clock.iso(now), **record})
+        if len(line) > LONGEST_LINE:
+            continue
+        with contextlib.suppress(OSError):
+            if add(path, line):
+                sessions.prune(os.path.dirname(path), now)
+
+
+def add(path: str, line: bytes) -> bool:
+    """Add *line* to the file that is at *path* when it is written; returns whether it is the first."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            _lock(descriptor, exclusive=False)
+            size = os.fstat(descriptor).st_size
+            if not _in_place(descriptor, path):  # taken since it was opened
+                continue
+            if size + len(line) <= LARGEST:
+                os.write(descriptor, line)
+            return size == 0
+        finally:
+            os.close(descriptor)
+
+
+def waiting(state_dir: str | None, session: str | None) -> bool:
+    """Whether there is anything to fold."""
+    return bool(state_dir and session) and bool(_files(state_dir, session))
+
+
+class Taken(NamedTuple):
+    """Lines that are nobody else's to add to, and the files to remove once they are saved."""
+
+    lines: Sequence[Mapping[str, object]]
+    files: Sequence[str]
+
+    def done(self) -> None:
+        for path in self.files:
+            with contextlib.suppress(OSError):  # then it is folded once more, which changes nothing
+                os.unlink(path)
+
+
+def take(state_dir: str | None, session: str | None) -> Taken:
+    """Take what was noted of *session*, and what somebody took before and did not save."""
+    if not state_dir or not session:
+        return Taken((), ())
+    path = _path(state_dir, session)
+    # Where the rename fails, as it does under Windows while a line is written, the next save does it.
+    with contextlib.suppress(OSError):
+        os.rename(path, f"{path.removesuffix('.jsonl')}{_TAKEN}{os.getpid()}-{time.monotonic_ns()}")
+    lines: list[Mapping[str, object]] = []
+    files = []
+    for each in _files(state_dir, session):
+        if each == path or not _settled(each):
+            continue
+        with contextlib.suppress(StateUnreadable):  # another save was quicker
+            lines += jsonlines.parse(read_file(each, 2 * LARGEST)[0])
+            files.append(each)
+    return Taken(lines, files)
+
+
+def peek(state_dir: str | None, session: str | None) -> list[Mapping[str, object]]:
+    """What is noted of *session* and not folded yet; it stays there."""
+    files = _files(state_dir, session) if state_dir and session else []
+    return [line for path in files for line in jsonlines.read(path, 2 * LARGEST)]
+
+
+def _path(state_dir: str | None, session: str | None) -> str:
+    return sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
+
+
+def _files(state_dir: str | None, session: str | None) -> list[str]:
+    """The journal of *session*, and what was taken from it and not removed yet."""
+    folder, name = os.path.split(_path(state_dir, session))
+    taken = name.removesuffix(".jsonl") + _TAKEN
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [os.path.join(folder, each) for each in names if each == name or each.startswith(taken)]
+
+
+def _in_place(descriptor: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _settled(path: str) -> bool:
+    """Whether nobody writes to the renamed *path* any more."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return False
+    try:
+        until = time.monotonic() + _PATIENCE
+        while not _lock(descriptor, exclusive=True):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.005)
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, *, exclusive: bool) -> bool:
+    """Lock the file until it is closed: for adding a line, or to see that nobody does."""
+    try:
+        import fcntl  # noqa: PLC0415  # not on Windows, where an open file cannot be renamed
+    except ImportError:
+        return True
+    how = fcntl.LOCK_EX | fcntl.LOCK_NB if exclusive else fcntl.LOCK_SH
+    try:
+        fcntl.flock(descriptor, how)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

@@ -1,0 +1,131 @@
+"""Fold what hooks saw into what is kept of a workflow and of a session, and tell it.
+
+Files and checks belong to the workflow, whichever session they come from. Tasks and subagents belong
+to the session and go with it to another workflow; no other session can take them away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from holdfast import clock, journal, observed, sidecar
+from holdfast.formats.base import Place, Workflow
+from holdfast.observed import Frame, Hands, Line, Work
+from holdfast.plaintext import one_line, units
+
+_KEY = "observed"  # in a sidecar
+_MOST = 20  # tasks and subagents that are told
+_TEXT = 200
+
+
+def fold(
+    place: Place, workflow: Workflow, state_dir: str | None, session: str | None, wait: float
+) -> None:
+    """Save what was noted of *session* and is not saved yet, and which phase *workflow* is in."""
+    taken = journal.take(state_dir, session)
+    frame = _frame(place, workflow)
+
+    def with_work(record: dict[str, Any]) -> dict[str, Any]:
+        work = observed.fold_work(observed.work_of(record.get(_KEY)), taken.lines, frame)
+        return {**record, _KEY: observed.encode(work)}
+
+    sidecar.update(place.store, workflow.key, wait, with_work)
+    mine = observed.of_session(taken.lines)
+    if session and mine:
+        _fold_hands(place, session, mine, wait)
+    taken.done()
+
+
+def _fold_hands(place: Place, session: str, lines: Sequence[Line], wait: float) -> None:
+    def with_hands(record: dict[str, Any]) -> dict[str, Any]:
+        hands = observed.fold_hands(observed.hands_of(record.get(_KEY)), lines)
+        return {**record, _KEY: observed.encode(hands)}
+
+    sidecar.update(place.store, sidecar.of_session(session), wait, with_hands)
+    sidecar.prune(place.store, place.now)
+
+
+def facts(
+    place: Place, workflow: Workflow, session: str | None, unfolded: Sequence[Line]
+) -> dict[str, Any]:
+    """What was seen of *workflow* and is under way in *session*, with the lines *unfolded*."""
+    work, hands = Work(), Hands()
+    if place.settings.observe:
+        work = observed.work_of(sidecar.load(place.store, workflow.key).get(_KEY))
+        if session:
+            record = sidecar.load(place.store, sidecar.of_session(session))
+            hands = observed.hands_of(record.get(_KEY))
+        if unfolded:
+            work = observed.fold_work(work, unfolded, _frame(place, workflow))
+            hands = observed.fold_hands(hands, unfolded)
+    return observed.facts(work, hands, _phase(workflow))
+
+
+def _frame(place: Place, workflow: Workflow) -> Frame:
+    return Frame(str(place.root), _phase(workflow), workflow.created_at, workflow.changed_at)
+
+
+def _phase(workflow: Workflow) -> str:
+    briefing = workflow.briefing
+    return f"{briefing.phase}/{briefing.phases} {briefing.phase_name}"
+
+
+def told(seen: Mapping[str, Any], now: datetime, room: int) -> list[str]:
+    """What `facts` found, in one line of about *room* units for each kind."""
+    lines = []
+    if agents := [_agent_in_words(each, now) for each in seen["subagents"]]:
+        listed = _listed(agents[:_MOST], "; ", room, len(agents))
+        lines.append(f"Subagents still running: {listed}. That work is not to be dispatched again.")
+    if tasks := [_task_in_words(each) for each in seen["tasks"]]:
+        lines.append(f"Open tasks: {_listed(tasks[:_MOST], '; ', room, len(tasks))}")
+    if files := [_file_in_words(each) for each in seen["files"]]:
+        lines.append(f"Files modified in this phase: {_listed(files, ', ', room)}")
+    if seen["check"]:
+        lines.append(_check_in_words(seen["check"], now))
+    return lines
+
+
+def _agent_in_words(agent: Mapping[str, str], now: datetime) -> str:
+    what = f' "{one_line(agent["what"], _TEXT)}"' if agent["what"] else ""
+    kind = one_line(agent["kind"], 60) or "subagent"
+    return f"{kind}{what} (since {_when(agent['since'], now)})"
+
+
+def _task_in_words(task: Mapping[str, str]) -> str:
+    text = one_line(task["text"], _TEXT) or "(without a subject)"
+    return f"{text} (in progress)" if task["status"] == "in_progress" else text
+
+
+def _file_in_words(file: Mapping[str, str | None]) -> str:
+    path = one_line(file["path"] or "", _TEXT)
+    return f"{path} (by a subagent)" if file["subagent"] else path
+
+
+def _check_in_words(check: Mapping[str, Any], now: datetime) -> str:
+    command, code = one_line(check["command"], _TEXT), check["code"]
+    when = _when(check["at"], now)
+    if check["ok"] is None:
+        return f"Last check: `{command}` at {when}; its result was not seen"
+    failed = "failed" if code is None else f"failed (exit code {code})"
+    return f"Last check: `{command}` {'passed' if check['ok'] else failed} at {when}"
+
+
+def _when(at: str, now: datetime) -> str:
+    moment = clock.parse(at)
+    if moment is None:
+        return "a time unknown"
+    return f"{moment:%H:%M} UTC" if moment.date() == now.date() else f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _listed(items: Sequence[str], separator: str, room: int, total: int = 0) -> str:
+    """As many of *items* as fit into *room*, and how many more there are."""
+    kept: list[str] = []
+    for item in items:
+        room -= units(item) + len(separator)
+        if room < 0 and kept:
+            break
+        kept.append(item)
+    more = max(total, len(items)) - len(kept)
+    return separator.join([*kept, f"… {more} more"] if more else kept)

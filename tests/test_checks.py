@@ -1,0 +1,270 @@
+"""Commands that are checks, told from commands that only mention one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import checks
+from holdfast.checks import Check, check_in
+
+# The command as it is typed, and as it is reported.
+CHECKS = {
+    "pytest": "pytest",
+    "pytest -q tests/test_a.py::test_b": "pytest -q tests/test_a.py::test_b",
+    "pytest -k 'a or b'": "pytest -k 'a or b'",
+    ".venv/bin/pytest -x": ".venv/bin/pytest -x",
+    "python -m pytest -q": "python -m pytest -q",
+    "python3.11 -m unittest discover": "python3.11 -m unittest discover",
+    "python -W error -m mypy src": "python -W error -m mypy src",
+    "python -m coverage run -m pytest": "python -m coverage run -m pytest",
+    "coverage run --branch -m pytest": "coverage run --branch -m pytest",
+    "python manage.py test app": "python manage.py test app",
+    "python scripts/run_tests.py": "python scripts/run_tests.py",
+    "tox -e py311": "tox -e py311",
+    "nox -s tests": "nox -s tests",
+    "uv run pytest": "uv run pytest",
+    "uv run --with rich -m pytest": "uv run --with rich -m pytest",
+    "poetry run python -m pytest": "poetry run python -m pytest",
+    "hatch run dev:test": "hatch run dev:test",
+    "uvx ruff@0.5 check .": "uvx ruff@0.5 check .",
+    "ruff check .": "ruff check .",
+    "ruff format --check .": "ruff format --check .",
+    "black --check src": "black --check src",
+    "mypy --strict src": "mypy --strict src",
+    "pyright": "pyright",
+    "make test": "make test",
+    "make -j4 -C sub check": "make -j4 -C sub check",
+    "make lint": "make lint",
+    "make unit-test": "make unit-test",
+    "npm test": "npm test",
+    "npm t": "npm t",
+    "npm run test:unit -- --watch=false": "npm run test:unit -- --watch=false",
+    "npm --prefix web run lint": "npm --prefix web run lint",
+    "pnpm -r typecheck": "pnpm -r typecheck",
+    "pnpm --filter web build": "pnpm --filter web build",
+    "yarn workspace web test": "yarn workspace web test",
+    "yarn jest src": "yarn jest src",
+    "bun test": "bun test",
+    "npx jest@29 --ci": "npx jest@29 --ci",
+    "npx --yes vitest run": "npx --yes vitest run",
+    "npx tsc --noEmit": "npx tsc --noEmit",
+    "npx playwright test": "npx playwright test",
+    "npx @biomejs/biome@1.9.0 check": "npx @biomejs/biome@1.9.0 check",
+    "node --test": "node --test",
+    "eslint src": "eslint src",
+    "cargo test --all": "cargo test --all",
+    "cargo +nightly clippy": "cargo +nightly clippy",
+    "cargo build": "cargo build",
+    "go test ./...": "go test ./...",
+    "go vet ./...": "go vet ./...",
+    "vendor/bin/phpunit": "vendor/bin/phpunit",
+    "php artisan test": "php artisan test",
+    "bundle exec rspec": "bundle exec rspec",
+    "bin/rails test": "bin/rails test",
+    "mvn -q verify": "mvn -q verify",
+    "./gradlew :app:testDebugUnitTest": "./gradlew :app:testDebugUnitTest",
+    "gradle build": "gradle build",
+    "dotnet test": "dotnet test",
+    "swift test": "swift test",
+    "mix test": "mix test",
+    "ctest -V": "ctest -V",
+    "cmake --build build": "cmake --build build",
+    "pre-commit run -a": "pre-commit run -a",
+    "shellcheck run.sh": "shellcheck run.sh",
+    "./run_tests.sh -v": "./run_tests.sh -v",
+    "bash scripts/check.sh": "bash scripts/check.sh",
+    "bin/test": "bin/test",
+    "bash -lc 'cd web && pytest -q'": "cd web && pytest -q",
+    "docker compose run --rm app pytest -q": "docker compose run --rm app pytest -q",
+    "docker exec -it app pytest": "docker exec -it app pytest",
+    "timeout -k 5 60 pytest": "timeout -k 5 60 pytest",
+    "time pytest": "time pytest",
+    "cd web && npm test": "cd web && npm test",
+    "source .venv/bin/activate && pytest -q": "pytest -q",
+    "(cd web && npm test)": "cd web && npm test",
+    "ruff check . && mypy && pytest -q": "ruff check . && mypy && pytest -q",
+    "set -o pipefail; pytest 2>&1 | tail -20": "pytest",
+    "set -euo pipefail\nmypy src\npytest | tee log": "mypy src && pytest",
+    "pytest > log 2>&1": "pytest",
+    "pytest \\\n  -q": "pytest -q",
+    "cat > a.py <<'EOF'\nit's\nEOF\npytest -q": "pytest -q",
+    "# the tests\npytest": "pytest",
+    "CI=1 pytest": "CI=… pytest",
+}
+
+NO_CHECKS = [
+    "",
+    "ls",
+    "cat test.py",
+    "cat tests/test_a.py | head",
+    "grep -rn pytest .",
+    "rg 'npm test' docs",
+    "git commit -m 'fix tests'",
+    'git commit -m "run pytest; make test"',
+    "git commit -m \"$(cat <<'EOF'\nDon't run\npytest\nEOF\n)\"",
+    "git checkout test",
+    "git stash && git log",
+    "echo pytest",
+    "echo 'make test' >> README.md",
+    "printf '%s' pytest",
+    "test -f pytest.ini",
+    "[ -d tests ] && ls tests",
+    "which pytest",
+    "command -v pytest",
+    "type mypy",
+    "pip install pytest mypy",
+    "python -m pip install pytest",
+    "python -c 'import pytest'",
+    "python - <<'EOF'\nimport pytest\npytest.main()\nEOF",
+    "cat <<EOF > run.sh\npytest\nmake test\nEOF",
+    "npm install --save-dev jest",
+    "npm ci",
+    "npm run dev",
+    "npm start",
+    "yarn add vitest",
+    "make",
+    "make install",
+    "make docs",
+    "cargo run",
+    "go run ./cmd/test",
+    "ruff format .",
+    "black src",
+    "pre-commit install",
+    "pytest --version",
+    "mypy --help",
+    "tsc -v",
+    "vim tests/test_a.py",
+    "rm -rf .pytest_cache",
+    "mkdir test",
+    "cd tests",
+    "pkill -f pytest",
+    "sed -i s/a/b/ test.py",
+    "./checkout.sh",
+    "./latest.sh",
+    "python app.py",
+    "node server.js",
+    "# pytest",
+    "x=$(pytest)",
+    "export RUNNER=pytest",
+    "playwright install",
+    "docker build -t test .",
+    "tail -f pytest.log",
+    "sleep 5; cat check.log",
+    "uv sync && uv pip list",
+    "pytest 'unbalanced",
+]
+
+
+@pytest.mark.parametrize("command", CHECKS)
+def test_a_check_is_found_and_its_exit_code_counts(command: str) -> None:
+    """By what the line runs."""
+    assert check_in(command) == Check(CHECKS[command], passes=True, fails=True)
+
+
+@pytest.mark.parametrize("command", NO_CHECKS)
+def test_what_only_mentions_a_check_is_none(command: str) -> None:
+    """In a string, a file name, an argument, a here-document, a comment."""
+    assert check_in(command) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest | tail",
+        "pytest 2>&1 | tee log",
+        "(pytest) | tail",
+        "bash -c 'pytest | tail'",
+        "pytest || true",
+        "(pytest) || true",
+        "pytest; echo done",
+        'pytest; echo "exit: $?"',
+        "pytest\nls",
+        "pytest &",
+        "pytest & wait",
+        "! pytest",
+        "if pytest; then echo ok; fi",
+        "for each in a b; do pytest $each; done",
+        "ruff check . | head && pytest",
+        "set -e; pytest && echo ok; ls",
+        "(pytest; ls)",
+    ],
+)
+def test_where_the_exit_code_is_anothers(command: str) -> None:
+    """The check is there, its result is unknown."""
+    check = check_in(command)
+    assert check is not None
+    assert not check.passes
+    assert not check.fails
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git pull && pytest",
+        "pytest && git push",
+        "npm ci && npm test",
+        "set -o pipefail; pytest | grep FAILED",
+        "set -e\npytest\ngit push",
+    ],
+)
+def test_a_failure_that_may_be_anothers(command: str) -> None:
+    """Success says that all went well; a failure does not say whose it was."""
+    check = check_in(command)
+    assert check is not None
+    assert check.passes
+    assert not check.fails
+
+
+def test_only_the_checks_of_a_line_are_reported() -> None:
+    """What else it runs may hold anything."""
+    check = check_in("echo 'all my text' > a && ./deploy.sh hunter2 && pytest -q && git push")
+    assert check
+    assert check.text == "… && pytest -q && …"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "API_TOKEN=hush pytest",
+        "env DB_URL=hush pytest",
+        "make test PASSWORD=hush",
+        "pytest --token=hush",
+        "pytest --token hush",
+        "pytest '--api-key=hush' -q",
+        'pytest --password "hush hush"',
+        "mvn test -Ddb.password=hush",
+        "pytest -H 'Authorization: Bearer hush'",
+        "pytest --header 'X-Api-Key: hush'",
+        "pytest --db postgres://me:hush@localhost/db",
+        "pytest --url 'http://localhost/?token=hush&a=1'",
+        "npm test --//registry.npmjs.org/:_authToken=hush",
+        "docker exec -e SECRET=hush app pytest",
+        "bash -c 'TOKEN=hush pytest'",
+        "pytest sk-hushhushhushhush",
+        "pytest ghp_hushhushhushhush",
+    ],
+)
+def test_no_secret_is_kept(command: str) -> None:
+    """Values of assignments, and of options that are called like secrets."""
+    check = check_in(command)
+    assert check
+    assert "hush" not in check.text
+    assert "…" in check.text
+
+
+def test_the_text_is_one_short_line() -> None:
+    """However long the command."""
+    check = check_in("pytest " + " ".join(f"tests/test_{n}.py" for n in range(200)))
+    assert check
+    assert len(check.text) == checks.TEXT_LIMIT
+    assert check.text.endswith("…")
+    assert check_in("pytest " + "x" * 200_000) is None
+
+
+@given(st.text(alphabet="pytest make&|;()<>'\"\\$`{}#\n=-EOF!", max_size=60) | st.text(max_size=60))
+def test_any_text_is_answered(command: str) -> None:
+    """No command line breaks it."""
+    check = check_in(command)
+    assert check is None or "\n" not in check.text
