@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -11,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from realclient.client import PrintMode, run
+from realclient.client import PrintMode, run, wait_until
 from realclient.requests import additional_instructions, first_after, summaries, words
-from realclient.runs import COMPACTS_EARLY, FULL, OLDER_MODEL, ROOMY
-from realclient.standin import Request, StandIn, Tool, calls
+from realclient.runs import COMPACTS_EARLY, FULL, OLDER_MODEL, ROOMY, agent
+from realclient.standin import Request, StandIn, Tool, calls, says
 from realclient.workplace import PLAN, READING, Workplace, reading_in, shell, ticks, trouble
 
 pytestmark = pytest.mark.needs("npm")
@@ -288,7 +289,7 @@ def test_an_edit_is_in_the_state_within_two_seconds(binary: Path, tmp_path: Path
 
     def until(expected: dict[str, int]) -> float:
         begun = time.monotonic()
-        place.wait_for(lambda: phases() == expected, f"{expected}, not {phases()}")
+        wait_until(lambda: phases() == expected, f"{expected}, not {phases()}")
         return time.monotonic() - begun
 
     with StandIn() as stand_in, place.client(binary, stand_in) as session:
@@ -352,3 +353,55 @@ def test_a_resumed_session_is_not_sent_the_same_twice(binary: Path, place: Workp
     text = stand_in.requests[-1].text
     assert "an edition that is new" in text
     assert "@docs/guide 1.md (sent, part 1; changed since the last restore)" in text
+
+
+def test_what_the_session_was_doing_is_named(binary: Path, tmp_path: Path) -> None:
+    """Two subagents in flight, five files written and a check that failed, over two compactions."""
+    place = Workplace(tmp_path)
+    place.plan(STEPS, {})
+    place.write_settings()
+    held = threading.Event()
+    errands = {name: [says(f"{name} is done", held)] for name in ("first errand", "second errand")}
+    files = [f"src/file {number}.py" for number in range(1, 6)]
+
+    def lines(compaction: int) -> str:
+        text = first_after(stand_in.requests, compaction).text
+        return text.partition("## Observed")[2].partition("\n\n")[0]
+
+    with StandIn(routes=errands) as stand_in, place.client(binary, stand_in) as session:
+        session.send("begin")
+        stand_in.queue += [
+            calls(*(agent(f"the {name}", name, run_in_background=True) for name in errands)),
+            calls(
+                *(
+                    Tool("Write", {"file_path": str(place.project / name), "content": "x"})
+                    for name in files
+                )
+            ),
+            shell("make test"),
+        ]
+        session.send("work")
+        wait_until(lambda: journaled(place) >= 2 * len(errands) + len(files) + 1, "all noted")
+        session.compact()
+        session.send("the turn after the first compaction")
+        session.send("go on")
+        session.compact()
+        session.send("the turn after the second compaction")
+        held.set()
+        session.close()
+    for compaction in (1, 2):
+        told = lines(compaction)
+        assert "noted by hooks" in told
+        for name in errands:
+            assert f'general-purpose "the {name}"' in told
+        listed = re.search(r"Files modified in this phase: (.+)", told)
+        assert listed is not None
+        assert set(listed[1].split(", ")) == set(files)
+        assert "Last check: `make test` failed (exit code 2)" in told
+    assert trouble(session.messages) == []
+
+
+def journaled(place: Workplace) -> int:
+    """How many lines the hooks beside the conversation have written."""
+    files = (place.home / ".local/state/holdfast/journals").glob("*.jsonl")
+    return sum(len(file.read_bytes().splitlines()) for file in files)
