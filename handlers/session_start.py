@@ -5,9 +5,10 @@ It syncs again, because PreCompact may not have run and the markdown may be newe
 
 from __future__ import annotations
 
-from holdfast import delivery, guidance, restore, sync, watching
+from holdfast import compactions, delivery, guidance, restore, sync, watching
 from holdfast.clock import Clock
 from holdfast.delivery import Delivery
+from holdfast.errors import HoldfastError
 from holdfast.formats.base import Workflow
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
@@ -30,13 +31,15 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     if synced.failure:
         notes.append(f"Holdfast could not save the workflow: {synced.failure.cause}")
     entry.why += notes
+    choice = synced.choice()
+    if event.source == "compact" and choice.chosen:
+        entry.why += _counted(synced, choice.chosen)
     depth = synced.place.settings.restores(event.source)
     watch = watching.paths(synced.searched, synced.place.settings.plans)
     if not synced.place.settings.enabled or depth == "off":
         entry.decided = f"nothing: {event.source} is switched off in the settings or not known"
         return Restored(watch=watch) if synced.place.settings.enabled else Nothing()
     entry.why += [f"saved {name!r}" for name in synced.saved]
-    choice = synced.choice()
     if choice.chosen is None:
         entry.decided = f"nothing restored: {choice.why}"
         entry.why += [f"{path}: {what}" for path, what in synced.looked]
@@ -64,6 +67,16 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     entry.why += _sent(plan)
     line = guidance.for_person(chosen.briefing, _VERBS.get(event.source, "restored"))
     return Restored(text, _message([line, *notes]), watch)
+
+
+def _counted(synced: Synced, workflow: Workflow) -> list[str]:
+    """Count the compaction, and say what went wrong; that is no reason not to restore."""
+    wait = 0.0 if synced.failure else HOOK_WAIT  # who has waited in vain does not wait again
+    try:
+        compactions.started(synced.place, workflow, synced.session, wait)
+    except HoldfastError as error:
+        return [f"the compaction was not counted: {error.cause}"]
+    return []
 
 
 def _changed(plan: Plan, before: Delivery | None, workflow: Workflow) -> set[str]:

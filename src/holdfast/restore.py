@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 
-from holdfast import guidance, reading
+from holdfast import compactions, guidance, reading
 from holdfast.formats.base import Workflow
 from holdfast.project import contains
 from holdfast.reading import Budget, Plan
@@ -49,6 +49,7 @@ def text(
         others=named,
         root="" if here else synced.root,
         remarks=synced.notes,
+        lost=compactions.lost(synced.place, workflow),
     )
     return guidance.for_model(workflow.briefing, situation)
 
