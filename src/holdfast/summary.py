@@ -23,7 +23,7 @@ from holdfast.plaintext import clean, one_line
 
 LONGEST = 700  # units of a fact
 MOST_REMINDERS = 100
-_LARGEST = 1_000_000  # characters that are looked at; the client's summaries have some thousands
+_LARGEST = 400_000  # characters that are looked at; the client's summaries have some thousands
 _MOST_ITEMS = 4_000  # paragraphs that share many words with the facts; there are some dozens
 
 NAME, PHASE, NEXT_ACTION, REMINDER = "name", "phase", "next action", "reminder"
