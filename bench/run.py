@@ -39,6 +39,7 @@ class Case:
     command: list[str]
     payload: bytes
     prepare: Callable[[int], None] = lambda _: None
+    beside: list[list[str]] = field(default_factory=list)  # run at the same moment
     times: list[float] = field(default_factory=list)
 
 
@@ -85,6 +86,12 @@ def cases(bin_folder: Path, folder: Path) -> list[Case]:
 
     python, hook = str(bin_folder / "python"), [str(bin_folder / "holdfast"), "hook"]
     compact = payload("SessionStart", kept, source="compact")
+    parts = [[*hook, "--part", str(number)] for number in range(1, 13)]
+    read = json.dumps({"file_path": str(kept / "docs" / "a.md")})
+    tool = payload("PreToolUse", kept, tool_name="Edit")
+    opened = payload("PostToolUse", kept, tool_name="Read").replace(
+        b'"tool_name"', b'"tool_input": ' + read.encode() + b', "tool_name"'
+    )
     return [
         Case("bare interpreter (F)", [python, "-c", FLOOR], compact),
         Case("naive hook: pydantic, frontmatter, filelock", [python, "-c", NAIVE], compact),
@@ -96,6 +103,11 @@ def cases(bin_folder: Path, folder: Path) -> list[Case]:
         Case("nothing to do: not our event", hook, payload("Stop", kept)),
         Case("PreCompact, nothing changed", hook, payload("PreCompact", kept, trigger="auto")),
         Case("SessionStart(compact), nothing changed", hook, compact),
+        Case("SessionStart(compact) and 12 parts at once", hook, compact, beside=parts),
+        Case("a part of the reading that is sent", parts[0], compact),
+        Case("a part of the reading that is not needed", parts[11], compact),
+        Case("PreToolUse(Edit), all reading sent", hook, tool),
+        Case("PostToolUse(Read), all reading sent", hook, opened),
         Case("SessionStart(startup)", hook, payload("SessionStart", kept, source="startup")),
         Case(
             "PreCompact with a change to save",
@@ -110,15 +122,29 @@ def measure(all_cases: list[Case], environment: dict[str, str]) -> None:
     for round_ in range(-2, ROUNDS):  # two rounds to warm the caches
         for case in all_cases:
             case.prepare(round_ + 2)
-            begun = time.perf_counter()
-            done = subprocess.run(
-                case.command, input=case.payload, env=environment, capture_output=True, check=False
-            )
-            spent = time.perf_counter() - begun
-            if done.returncode != 0 or done.stderr:
-                raise SystemExit(f"{case.name}: exit {done.returncode}: {done.stderr.decode()}")
+            spent = once(case, environment)
             if round_ >= 0:
                 case.times.append(spent)
+
+
+def once(case: Case, environment: dict[str, str]) -> float:
+    """Start all that the case consists of, and wait for the last one."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    begun = time.perf_counter()
+    running = [
+        subprocess.Popen(command, env=environment, **pipes)
+        for command in (case.command, *case.beside)
+    ]
+    for process in running:
+        process.stdin.write(case.payload)
+        process.stdin.close()
+        process.stdin = None
+    said = [process.communicate()[1] for process in running]
+    spent = time.perf_counter() - begun
+    for process, stderr in zip(running, said, strict=True):
+        if process.returncode != 0 or stderr:
+            raise SystemExit(f"{case.name}: exit {process.returncode}: {stderr.decode()}")
+    return spent
 
 
 def main() -> None:

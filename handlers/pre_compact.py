@@ -5,7 +5,7 @@ It may fire without a compaction following, and several times for one, so it cou
 
 from __future__ import annotations
 
-from holdfast import compactions, guidance, sync
+from holdfast import compactions, guidance, restore, sync
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
@@ -31,5 +31,6 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
         entry.why += [choice.why, *(f"{path}: {what}" for path, what in synced.looked)]
         return Nothing()
     entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
+    restore.foresee(synced, choice.chosen, restore.reading_of(synced, choice.chosen, "compact"))
     lost = compactions.lost(synced.place, choice.chosen)
     return SummariserNote(guidance.for_summariser(choice.chosen.briefing, lost))

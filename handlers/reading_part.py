@@ -19,8 +19,10 @@ def handle(event: ReadingPart, surroundings: Surroundings, clock: Clock, entry: 
     settings = synced.place.settings
     chosen = synced.choice().chosen
     full = settings.enabled and settings.restores(event.source) == "full"
-    parts = restore.reading_of(synced, chosen, event.source).parts if chosen and full else []
-    if not chosen or event.part > len(parts):
+    if not chosen or not full:
+        return Nothing()
+    parts = restore.reading_of(synced, chosen, event.source, restore.foreseen(synced)).parts
+    if event.part > len(parts):
         return Nothing()
     entry.quiet = False
     entry.decided = f"sent reading {event.part} of {len(parts)} of {chosen.name!r}"

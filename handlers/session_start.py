@@ -56,14 +56,16 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         return Restored(guidance.in_one_line(chosen.briefing), _message(notes), watch)
     if synced.claim and synced.claim.workflow not in {"", chosen.key}:
         notes.insert(0, f"not the one before, because {choice.why}")
+    # Before this session's claim changes: the parts that run beside this read what is there now.
+    plan = restore.reading_of(synced, chosen, event.source, restore.foreseen(synced))
     synced.take(chosen)
     synced.told()
     entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
     before = delivery.recall(state_dir, session)
-    plan = restore.reading_of(synced, chosen, event.source)
     changed = _changed(plan, before, chosen)
     text = restore.text(synced, chosen, choice, event.source, plan, changed)
     delivery.record(state_dir, session, _delivery(synced, chosen, plan), synced.place.now)
+    restore.foresee(synced, chosen, plan)
     entry.why += _sent(plan)
     line = guidance.for_person(chosen.briefing, _VERBS.get(event.source, "restored"))
     return Restored(text, _message([line, *notes]), watch)
@@ -80,15 +82,11 @@ def _counted(synced: Synced, workflow: Workflow) -> list[str]:
 
 
 def _changed(plan: Plan, before: Delivery | None, workflow: Workflow) -> set[str]:
-    """The files that this session was sent before, and that are not as they were."""
+    """The files that are not as they were at the last restore of this session."""
     if before is None or before.workflow != workflow.key:
         return set()
-    known = before.digests
-    return {
-        item.real
-        for item in plan.items
-        if item.digest and known.get(item.real, item.digest) != item.digest
-    }
+    marks = ((item.real, item.mark) for item in plan.items)
+    return {real for real, mark in marks if mark and before.marks.get(real, mark) != mark}
 
 
 def _delivery(synced: Synced, workflow: Workflow, plan: Plan) -> Delivery:
@@ -96,7 +94,7 @@ def _delivery(synced: Synced, workflow: Workflow, plan: Plan) -> Delivery:
         root=synced.root,
         workflow=workflow.key,
         name=workflow.name,
-        digests={item.real: item.digest for item in plan.items if item.digest},
+        marks={item.real: item.mark for item in plan.items if item.mark},
         unread={item.real: item.path for item in plan.items if item.can_be_opened},
     )
 

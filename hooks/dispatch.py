@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NamedTuple
 
-from holdfast import hooklog, project, sessions, settings, watching
+from holdfast import forecast, hooklog, project, sessions, settings, watching
 from holdfast.clock import Clock
 from holdfast.formats import signs
 from holdfast.wire import events, replies
@@ -91,6 +91,8 @@ def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _
     configured = settings.load(None, surroundings.config_file).settings
     if not configured.enabled:
         return _Idle("nothing: switched off in the user's settings")
+    if isinstance(event, events.ReadingPart) and _beyond(event, surroundings):
+        return _Idle("nothing: the reading has fewer parts")
     folders = project.candidates(surroundings.cwd, surroundings.client_project)
     changed = event.path if isinstance(event, events.FileChanged) else None
     if changed and not watching.concerns(changed, folders, configured.plans):
@@ -103,6 +105,11 @@ def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _
     first = isinstance(event, events.SessionStart)
     watch = watching.paths(folders, configured.plans) if first else []
     return _Idle("nothing: no workflow is declared or kept here", replies.Restored(watch=watch))
+
+
+def _beyond(event: events.ReadingPart, surroundings: project.Surroundings) -> bool:
+    foreseen = forecast.parts(surroundings.state_dir, event.envelope.session)
+    return foreseen is not None and event.part > foreseen
 
 
 # Events that count although they carry the agent_id of a subagent.

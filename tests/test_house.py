@@ -44,9 +44,17 @@ def test_ci_runs_the_documented_targets() -> None:
 def test_the_settings_example_is_what_the_code_registers() -> None:
     """Every event that has a handler, and nothing that we do not answer."""
     assert text("settings.example.json") == registration.text()
+    assert text("hooks/hooks.json") == registration.text()
     assert set(registration.hooks()) == set(HANDLERS)
     for name in (*HANDLERS.values(), PART):
         assert (ROOT / "handlers" / f"{name}.py").exists()
+
+
+def test_the_plugin_has_the_packages_version() -> None:
+    """One release, one number."""
+    plugin = json.loads(text(".claude-plugin/plugin.json"))
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    assert (plugin["name"], plugin["version"]) == (project["name"], project["version"])
 
 
 def test_as_many_parts_are_registered_as_are_sent_by_default() -> None:
@@ -100,7 +108,15 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CLAUDE.md", "docs/testing.md"]
+    "name",
+    [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CLAUDE.md",
+        "docs/testing.md",
+        "docs/reading.md",
+    ],
 )
 def test_links_and_paths_in_the_docs_lead_somewhere(name: str) -> None:
     """Relative links, and source files that are named."""

@@ -24,7 +24,7 @@ class Delivery(NamedTuple):
     root: str
     workflow: str  # its key
     name: str
-    digests: Mapping[str, str]  # of the files whose text was sent, by real path
+    marks: Mapping[str, str]  # by real path: how each required file was
     unread: Mapping[str, str]  # files that the agent has to open, real path -> as it is written
     opened: frozenset[str] = frozenset()
     reminded: bool = False
@@ -48,7 +48,7 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
         "root": delivery.root,
         "workflow": delivery.workflow,
         "name": delivery.name,
-        "digests": dict(delivery.digests),
+        "marks": dict(delivery.marks),
         "unread": dict(delivery.unread),
     }
     try:
@@ -73,7 +73,7 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
                 "root": str(root),
                 "workflow": str(workflow),
                 "name": str(name),
-                "digests": dict(digests),
+                "marks": dict(marks),
                 "unread": dict(unread),
             }
         ]:
@@ -82,7 +82,7 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
                 root,
                 workflow,
                 name,
-                {str(real): str(digest) for real, digest in digests.items()},
+                {str(real): str(mark) for real, mark in marks.items()},
                 {str(real): str(written) for real, written in unread.items()},
                 frozenset(str(each["opened"]) for each in since if "opened" in each),
                 any("reminded" in each for each in since),

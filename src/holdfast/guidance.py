@@ -6,6 +6,7 @@ alone: workflow, phase, next action, reading. A list that does not fit says how 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -32,7 +33,7 @@ class Situation:
 
     arrival: str  # compact, resume, fork, or "now" for a preview
     plan: Plan = NOTHING_REQUIRED  # the required reading
-    changed: Collection[str] = ()  # real paths of files that changed since they were sent last
+    changed: Collection[str] = ()  # real paths of files that changed since the last restore
     others: Sequence[str] = ()  # one line each
     root: str = ""  # the project's, where it is not the one around the working directory
     remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
@@ -57,6 +58,18 @@ def for_model(briefing: Briefing, situation: Situation) -> str:
     ]
     body = _fit(sections, CONTEXT_LIMIT - units(head) - units(tail) - 4)
     return shorten("\n\n".join([head, *body, tail]), CONTEXT_LIMIT)
+
+
+def is_restore(text: str) -> bool:
+    """Whether *text* is the guidance after a compaction."""
+    return text.startswith(f"# {_ARRIVALS['compact']}: ")
+
+
+def promised_parts(text: str) -> int:
+    """How many parts of the reading the guidance *text* says come beside it."""
+    section = text.partition("## ACTION REQUIRED")[2]
+    found = re.search(r"comes beside this, in (one|\d+) parts? labelled", section)
+    return (1 if found[1] == "one" else int(found[1])) if found else 0
 
 
 def _head(briefing: Briefing, arrival: str) -> str:
@@ -114,7 +127,7 @@ def _reading_line(item: Item, situation: Situation) -> str:
     elif item.trouble:
         facts.append(f"not sent: {item.trouble}" if situation.plan.parts else item.trouble)
     if item.real in situation.changed:
-        facts.append("changed since it was sent last")
+        facts.append("changed since the last restore")
     return f"{line} ({'; '.join(facts)})" if facts else line
 
 

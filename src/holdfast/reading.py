@@ -46,6 +46,17 @@ class Item(NamedTuple):
         never = {MISSING, OUTSIDE, FOLDER, EMPTY}
         return self.parts is None and self.trouble not in never and _openable(self.real)
 
+    @property
+    def mark(self) -> str:
+        """Tells one state of the file from another: by what was sent, else by size and time."""
+        if self.digest or self.trouble in {MISSING, OUTSIDE}:
+            return self.digest
+        try:
+            status = os.stat(self.real)
+        except OSError:
+            return ""
+        return f"{status.st_size} {status.st_mtime_ns}"
+
 
 class Plan(NamedTuple):
     """All required files of one workflow, and the parts that their text is sent in."""
@@ -95,12 +106,14 @@ def _openable(real: str) -> bool:
     return os.path.isfile(real) and os.access(real, os.R_OK)
 
 
-def plan(items: Sequence[Item], budget: Budget, workflow: str) -> Plan:
+def plan(items: Sequence[Item], budget: Budget, workflow: str, most: int | None = None) -> Plan:
     """The text of each of *items* that can be sent, as long as the budget lasts.
 
-    A file is sent whole or not at all; a later one that is smaller may still fit.
+    A file is sent whole or not at all; a later one that is smaller may still fit. With *most*, there
+    are no more parts than that, although the budget has them.
     """
-    packer = _Packer(budget, f'Required reading of the workflow "{one_line(workflow, 120)}".')
+    parts = budget.parts if most is None else min(most, budget.parts)
+    packer = _Packer(parts, budget.a_part, f'{_HEADING}"{one_line(workflow, 120)}".')
     planned = []
     for item in items:
         if item.trouble:
@@ -190,6 +203,29 @@ class _Piece(NamedTuple):
         return "\n".join([label, self.fence, *(row.text for row in self.rows), self.fence])
 
 
+_LABEL = re.compile(r"^reading (\d+) of \d+: (.+)$", re.MULTILINE)
+_HEADING = "Required reading of the workflow "
+
+
+def part_number(text: str) -> int:
+    """Which part *text* is; 0 when it is none."""
+    found = _LABEL.search(text) if text.startswith(_HEADING) else None
+    return int(found[1]) if found else 0
+
+
+def labels(text: str) -> list[str]:
+    """What the part *text* holds, in the words of its labels; what a file says does not count."""
+    found, fence = [], ""
+    for line in text.split("\n"):
+        if fence:
+            fence = "" if line == fence else fence
+        elif line.startswith("```"):
+            fence = line
+        elif label := _LABEL.fullmatch(line):
+            found.append(label[2])
+    return found
+
+
 _WIDEST = 999  # labels are measured as if there were so many parts
 _BETWEEN = "\n\n"
 
@@ -197,8 +233,9 @@ _BETWEEN = "\n\n"
 class _Packer:
     """Fills parts in order, each up to its limit, and cuts files at line ends to do so."""
 
-    def __init__(self, budget: Budget, heading: str) -> None:
-        self._budget = budget
+    def __init__(self, most: int, size: int, heading: str) -> None:
+        self._most = most
+        self._size = size
         self._heading = heading
         self._parts: list[list[_Piece]] = []
         self._room = 0
@@ -209,11 +246,11 @@ class _Packer:
         first = 0
         for piece in self._pieces(path, lines):
             if piece is None:
-                if len(self._parts) >= self._budget.parts:
+                if len(self._parts) >= self._most:
                     self._parts, self._room = before
                     return None
                 self._parts.append([])
-                self._room = self._budget.a_part - units(self._heading)
+                self._room = self._size - units(self._heading)
                 continue
             self._parts[-1].append(piece)
             self._room -= units(piece.render(_WIDEST, _WIDEST)) + units(_BETWEEN)
@@ -228,7 +265,7 @@ class _Packer:
         widest = _Row(len(lines), "", f"characters {10**7}-{10**7}")
         frame = units(_Piece(path, [widest], len(lines), fence).render(_WIDEST, _WIDEST))
         frame += units(_BETWEEN)
-        rows = list(_rows(lines, self._budget.a_part - units(self._heading) - frame))
+        rows = list(_rows(lines, self._size - units(self._heading) - frame))
         at = 0
         while at < len(rows):
             count = _fitting(rows, at, self._room - frame)

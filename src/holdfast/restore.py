@@ -5,24 +5,44 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 
-from holdfast import compactions, guidance, reading
+from holdfast import compactions, forecast, guidance, reading
+from holdfast.formats import signs
 from holdfast.formats.base import Workflow
 from holdfast.project import contains
 from holdfast.reading import Budget, Plan
 from holdfast.selection import Choice
+from holdfast.settings import PROJECT_FILE
 from holdfast.sync import Synced
 
 _NAMED = 8  # other workflows; the rest are counted
 SENT_AT = frozenset({"compact", "resume", "fork"})  # the sources that the parts are registered for
 
 
-def reading_of(synced: Synced, workflow: Workflow, arrival: str) -> Plan:
-    """The required reading of *workflow*: in parts where the session begins so that they are sent."""
+def reading_of(synced: Synced, workflow: Workflow, arrival: str, most: int | None = None) -> Plan:
+    """The required reading of *workflow*: in parts where the session begins so that they are sent.
+
+    With *most*, in no more parts than were foreseen.
+    """
     settings, briefing = synced.place.settings, workflow.briefing
     items = reading.resolve(synced.place.root, briefing.reading, settings.reading_roots)
     if settings.reading != "send" or arrival not in SENT_AT:
         return Plan(items, [])
-    return reading.plan(items, Budget(settings.parts, settings.file_budget), briefing.name)
+    budget = Budget(settings.parts, settings.file_budget)
+    return reading.plan(items, budget, briefing.name, most)
+
+
+def foreseen(synced: Synced) -> int | None:
+    """How many parts the hooks that ask for one beyond were told that there are."""
+    return forecast.parts(synced.state_dir, synced.session)
+
+
+def foresee(synced: Synced, workflow: Workflow, plan: Plan) -> None:
+    """Note how many parts *plan* has, for the hooks that ask for one beyond."""
+    root = synced.place.root
+    deciding = [workflow.briefing.state_path, workflow.source, *signs.DECLARING, PROJECT_FILE]
+    files = [str(root / path) for path in deciding if path]
+    files += [item.real for item in plan.items]
+    forecast.record(synced.state_dir, synced.session, len(plan.parts), files, synced.place.now)
 
 
 def text(
@@ -35,7 +55,7 @@ def text(
 ) -> str:
     """The guidance for *workflow*; what else *choice* was made from is named in one line each.
 
-    *changed* are the real paths of files that changed since they were sent last.
+    *changed* are the real paths of files that changed since the last restore.
     """
     others = [each for each in (choice.chosen, *choice.others) if each and each is not workflow]
     named = [in_brief(each) for each in others[:_NAMED]]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from holdfast import ledger, project, sessions, settings
+from holdfast import forecast, ledger, project, sessions, settings
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
 from holdfast.formats.base import Place, Workflow
@@ -67,6 +67,7 @@ class Synced:
             return
         same = self.claim and (self.claim.workflow, self.claim.root) == (workflow.key, self.root)
         if not same:
+            forecast.forget(self.state_dir, self.session)
             local = (each for each in self.workflows if each.declared == "local")
             declared = next((each.key for each in local if each.standing == "active"), "")
             at = self.place.now.isoformat()

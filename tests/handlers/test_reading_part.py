@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from holdfast.simulate import InSubprocess, Session, context_of, read_reply
-from holdfast.testing import Compactions, Project
+from holdfast.simulate import InSubprocess, Session, context_of, encode, read_reply
+from holdfast.testing import Compactions, MovableClock, Project
+from parts import put_together
 
 
 def user_settings(project: Project, text: str) -> None:
@@ -114,12 +120,23 @@ def test_a_file_that_changed_since_it_was_sent_is_marked(
     (holdfast_project.root / "docs/guide.md").touch()
     assert "changed since" not in compaction_cycle().guidance
     holdfast_project.write("docs/guide.md", "another text")
-    marked = "@docs/guide.md (sent, part 1; changed since it was sent last)"
+    marked = "@docs/guide.md (sent, part 1; changed since the last restore)"
     assert marked in compaction_cycle().guidance
     assert "changed since" not in compaction_cycle().guidance
     holdfast_project.write("docs/guide.md", "a third text")
     assert "changed since" not in compaction_cycle(session="another").guidance
     assert marked in compaction_cycle().guidance
+
+
+def test_a_change_is_marked_where_nothing_is_sent(
+    holdfast_project: Project, compaction_cycle: Compactions, guide: str
+) -> None:
+    """By size and time, when the text was not read."""
+    user_settings(holdfast_project, 'reading = "list"\n')
+    compaction_cycle()
+    assert "changed since" not in compaction_cycle().guidance
+    holdfast_project.write("docs/guide.md", "another text")
+    assert "@docs/guide.md (changed since the last restore)" in compaction_cycle().guidance
 
 
 def test_two_sessions_at_the_same_moment_get_their_own(
@@ -146,6 +163,65 @@ def test_two_sessions_at_the_same_moment_get_their_own(
         assert told[name].count(f"only {name} may see this") == 900
         assert f"only {other}" not in told[name]
         assert f"Work {other}: phase" in told[name]  # named in one line, and no more
+
+
+def test_a_part_that_is_not_needed_loads_nothing(
+    holdfast_project: Project, compaction_cycle: Compactions, guide: str
+) -> None:
+    """Twelve are registered, and most have nothing to say."""
+    compaction_cycle.fire("PreCompact")
+    code = (
+        "import sys, holdfast.__main__ as m; sys.argv = ['holdfast', 'hook', '--part', '4'];"
+        "assert m.main() == 0; assert 'pydantic' not in sys.modules;"
+        "assert 'holdfast.handlers' not in sys.modules; assert 'pathlib' not in sys.modules"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=encode(Session("session-1", str(holdfast_project.root)).session_start()),
+        env=holdfast_project.environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
+    assert part(compaction_cycle, 3, "compact") != ""
+
+
+def test_reading_that_grew_during_the_compaction(
+    holdfast_project: Project, compaction_cycle: Compactions, guide: str
+) -> None:
+    """What PreCompact foresaw holds only while the files are as they were."""
+    compaction_cycle.fire("PreCompact")
+    holdfast_project.write("docs/guide.md", "another line\n" * 4000)
+    assert len(compaction_cycle(pre_compact=False).reading) == 6
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(["fire", "grow", "shrink", "more", "less", "cycle"]), max_size=8))
+def test_whatever_is_promised_is_sent(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str]
+) -> None:
+    """Through any order of edits and hooks: the parts that guidance names are there, and no others."""
+    folder = tmp_path_factory.mktemp("promised")
+    project = Project(folder / "project", folder / "home", MovableClock())
+    compactions = Compactions(project)
+    names, lines = ["a"], 500
+    for number, step in enumerate([*steps, "cycle"]):
+        if step == "fire":
+            compactions.fire("PreCompact")
+        elif step in {"grow", "shrink"}:
+            lines = lines * 2 if step == "grow" else max(lines // 2, 1)
+        elif step in {"more", "less"}:
+            names = [*names, f"n{number}"] if step == "more" else names[:1]
+        for name in names:
+            project.write(f"{name}.md", f"line {number}\n" * lines)
+        project.declare("W", reading=[f"@{name}.md" for name in names])
+        if step == "cycle":
+            played = compactions(pre_compact=number % 2 == 0)
+            sent = re.findall(r"@(\S+) \(sent, parts? ", played.guidance)
+            assert sorted(put_together(played.reading)) == sorted(sent)
+            promised = re.search(r"in (one|\d+) parts? labelled", played.guidance)
+            count = 0 if promised is None else int(promised[1].replace("one", "1"))
+            assert len(played.reading) == count
 
 
 @pytest.mark.parametrize(

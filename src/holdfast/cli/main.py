@@ -7,7 +7,7 @@ import sys
 import click
 
 from holdfast import __version__
-from holdfast.cli import advance, cycles, looking, standing
+from holdfast.cli import advance, cycles, doctor, looking, standing
 from holdfast.cli.app import App, Failed
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
@@ -55,6 +55,7 @@ for command in (
     *advance.COMMANDS,
     *standing.COMMANDS,
     *looking.COMMANDS,
+    *doctor.COMMANDS,
     *cycles.COMMANDS,
 ):
     cli.add_command(command)

@@ -1,0 +1,62 @@
+"""How many parts the next restore of a session needs, so that the others can tell without looking.
+
+Noted by the hooks that compute it, with the files that it follows from; it counts only while these are
+as they were. The main hook sends no more parts than were foreseen, so that even a forecast that is
+wrong never leaves a promised part unsent: what does not fit is named in the guidance. Light.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from datetime import datetime
+
+from holdfast import jsonlines, sessions
+from holdfast.atomic import replace_file
+
+_KIND = "forecasts"
+_LARGEST = 256 * 1024
+
+
+def record(
+    state_dir: str | None, session: str | None, parts: int, files: Iterable[str], now: datetime
+) -> None:
+    """Note that *parts* are needed as long as *files* stay as they are."""
+    if not state_dir or not session:
+        return
+    path = sessions.file_of(state_dir, _KIND, session, "json")
+    noted = {"parts": parts, "files": {file: _print(file) for file in files}}
+    if jsonlines.read(path, _LARGEST) == [noted]:
+        return
+    with contextlib.suppress(OSError):  # then every part looks for itself
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        replace_file(path, jsonlines.encode(noted), mode=0o600)
+        sessions.prune(os.path.dirname(path), now)
+
+
+def parts(state_dir: str | None, session: str | None) -> int | None:
+    """How many parts are needed; None when that is not known any more."""
+    if not state_dir or not session:
+        return None
+    for noted in jsonlines.read(sessions.file_of(state_dir, _KIND, session, "json"), _LARGEST):
+        match noted:
+            case {"parts": int(count), "files": dict(files)}:
+                same = all(_print(str(file)) == was for file, was in files.items())
+                return count if same else None
+    return None
+
+
+def forget(state_dir: str | None, session: str | None) -> None:
+    """The session has another workflow now."""
+    if state_dir and session:
+        with contextlib.suppress(OSError):
+            os.unlink(sessions.file_of(state_dir, _KIND, session, "json"))
+
+
+def _print(file: str) -> list[int] | None:
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError):
+        return None
+    return [status.st_ino, status.st_size, status.st_mtime_ns]
