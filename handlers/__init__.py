@@ -22,6 +22,7 @@ Handler: TypeAlias = Callable[[Any, Surroundings, Clock, Entry], Reply]
 HANDLERS: dict[str, str] = {
     "PreCompact": "pre_compact",
     "SessionStart": "session_start",
+    "PostCompact": "post_compact",
     "FileChanged": "file_changed",
     "PreToolUse": "pre_tool_use",
     "PostToolUse": "tool_done",

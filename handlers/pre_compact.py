@@ -5,7 +5,7 @@ It may fire without a compaction following, and several times for one, so it cou
 
 from __future__ import annotations
 
-from holdfast import guidance, restore, sync
+from holdfast import compactions, guidance, restore, sync
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
@@ -32,4 +32,5 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
         return Nothing()
     entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
     restore.foresee(synced, choice.chosen, restore.reading_of(synced, choice.chosen, "compact"))
-    return SummariserNote(guidance.for_summariser(choice.chosen.briefing))
+    lost = compactions.lost(synced.place, choice.chosen)
+    return SummariserNote(guidance.for_summariser(choice.chosen.briefing, lost))

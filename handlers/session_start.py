@@ -5,9 +5,19 @@ It syncs again, because PreCompact may not have run and the markdown may be newe
 
 from __future__ import annotations
 
-from holdfast import delivery, guidance, journal, restore, sessions, sync, watching
+from holdfast import (
+    compactions,
+    delivery,
+    guidance,
+    journal,
+    restore,
+    sessions,
+    sync,
+    watching,
+)
 from holdfast.clock import Clock
 from holdfast.delivery import Delivery
+from holdfast.errors import HoldfastError
 from holdfast.formats.base import Workflow
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
@@ -16,57 +26,71 @@ from holdfast.selection import Choice, origin
 from holdfast.store import HOOK_WAIT
 from holdfast.sync import Synced
 from holdfast.wire.events import SessionStart
-from holdfast.wire.replies import Nothing, Reply, Restored
+from holdfast.wire.replies import Reply, Restored
 
 _VERBS = {"compact": "restored", "resume": "resumed", "fork": "carried over"}
 
 
 def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
-    session, state_dir = event.envelope.session, surroundings.state_dir
     entry.transcript = event.envelope.transcript or ""
     _restarted(event, surroundings, clock)
-    synced = sync.run(surroundings.cwd, session, surroundings, clock, wait=HOOK_WAIT)
+    synced = sync.run(surroundings.cwd, event.envelope.session, surroundings, clock, wait=HOOK_WAIT)
+    settings = synced.place.settings
     entry.root = synced.root
     notes = list(synced.notes)
     if synced.failure:
         notes.append(f"Holdfast could not save the workflow: {synced.failure.cause}")
     entry.why += notes
-    depth = synced.place.settings.restores(event.source)
-    watch = watching.paths(synced.searched, synced.place.settings.plans)
-    if not synced.place.settings.enabled or depth == "off":
-        entry.decided = f"nothing: {event.source} is switched off in the settings or not known"
-        return Restored(watch=watch) if synced.place.settings.enabled else Nothing()
-    entry.why += [f"saved {name!r}" for name in synced.saved]
     choice = synced.choice()
+    if event.source == "compact" and choice.chosen:
+        entry.why += _counted(synced, choice.chosen)
+    watch = watching.paths(synced.searched, settings.plans) if settings.enabled else []
+    depth = settings.restores(event.source) if settings.enabled else "off"
+    if depth == "off":
+        entry.decided = f"nothing: {event.source} is switched off in the settings or not known"
+        return Restored(watch=watch)
+    entry.why += [f"saved {name!r}" for name in synced.saved]
     if choice.chosen is None:
-        entry.decided = f"nothing restored: {choice.why}"
-        entry.why += [f"{path}: {what}" for path, what in synced.looked]
-        entry.why += [f"{each.name}: {each.remark}" for each in choice.others]
-        left = _ended(choice) if event.source == "compact" else []
+        told = _nothing(event, synced, choice, entry)
         synced.told()
-        return Restored(message=_message([*left, *notes]), watch=watch)
-    chosen = choice.chosen
-    entry.why.append(f"{chosen.name!r}: {choice.why}")
+        return Restored(message=_message([*told, *notes]), watch=watch)
+    entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
     entry.why += [f"not {each.name!r}: {each.remark or origin(each)}" for each in choice.others]
     if depth == "line":
-        entry.decided = f"named {chosen.name!r}"
+        entry.decided = f"named {choice.chosen.name!r}"
         synced.told()
-        return Restored(guidance.in_one_line(chosen.briefing), _message(notes), watch)
-    if synced.claim and synced.claim.workflow not in {"", chosen.key}:
+        return Restored(guidance.in_one_line(choice.chosen.briefing), _message(notes), watch)
+    if synced.claim and synced.claim.workflow not in {"", choice.chosen.key}:
         notes.insert(0, f"not the one before, because {choice.why}")
-    # Before this session's claim changes: the parts that run beside this read what is there now.
+    text = _whole(event, synced, choice.chosen, choice, entry)
+    line = guidance.for_person(choice.chosen.briefing, _VERBS.get(event.source, "restored"))
+    return Restored(text, _message([line, *notes]), watch)
+
+
+def _nothing(event: SessionStart, synced: Synced, choice: Choice, entry: Entry) -> list[str]:
+    """What there is to say where no workflow is restored."""
+    entry.decided = f"nothing restored: {choice.why}"
+    entry.why += [f"{path}: {what}" for path, what in synced.looked]
+    entry.why += [f"{each.name}: {each.remark}" for each in choice.others]
+    return _ended(choice) if event.source == "compact" else []
+
+
+def _whole(
+    event: SessionStart, synced: Synced, chosen: Workflow, choice: Choice, entry: Entry
+) -> str:
+    """The guidance, with the session's claim and what was delivered noted."""
+    # Before the claim changes: the parts that run beside this read what is there now.
     plan = restore.reading_of(synced, chosen, event.source, restore.foreseen(synced))
     synced.take(chosen)
     synced.told()
-    entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
-    before = delivery.recall(state_dir, session)
-    changed = _changed(plan, before, chosen)
+    changed = _changed(plan, delivery.recall(synced.state_dir, synced.session), chosen)
     text = restore.text(synced, chosen, choice, event.source, plan, changed)
-    delivery.record(state_dir, session, _delivery(synced, chosen, plan), synced.place.now)
+    delivered = _delivery(synced, chosen, plan)
+    delivery.record(synced.state_dir, synced.session, delivered, synced.place.now)
     restore.foresee(synced, chosen, plan)
+    entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
     entry.why += _sent(plan)
-    line = guidance.for_person(chosen.briefing, _VERBS.get(event.source, "restored"))
-    return Restored(text, _message([line, *notes]), watch)
+    return text
 
 
 def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) -> None:
@@ -76,6 +100,16 @@ def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) ->
     old = sessions.known(state_dir, session) or journal.waiting(state_dir, session)
     if event.source in {"resume", "fork"} or (event.source in {"startup", "clear"} and old):
         journal.note(surroundings, session, clock.now(), {"restarted": event.source})
+
+
+def _counted(synced: Synced, workflow: Workflow) -> list[str]:
+    """Count the compaction, and say what went wrong; that is no reason not to restore."""
+    wait = 0.0 if synced.failure else HOOK_WAIT  # who has waited in vain does not wait again
+    try:
+        compactions.started(synced.place, workflow, synced.session, wait)
+    except HoldfastError as error:
+        return [f"the compaction was not counted: {error.cause}"]
+    return []
 
 
 def _changed(plan: Plan, before: Delivery | None, workflow: Workflow) -> set[str]:

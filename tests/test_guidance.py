@@ -13,6 +13,7 @@ from holdfast.briefing import Briefing
 from holdfast.guidance import HEAD, Situation
 from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, clean, one_line, shorten, units
 from holdfast.reading import Item, Plan
+from holdfast.summary import facts_of
 
 texts = st.text(max_size=60) | st.text(min_size=300, max_size=900) | st.just("🚀" * 500)
 briefings = st.builds(
@@ -131,6 +132,67 @@ Gate of this phase: all tests pass
 3. The saved state counts where the summary says otherwise. It is kept current with `holdfast phase next`, `holdfast remind`, `holdfast context`, and ended with `holdfast complete`.
 State file: untracked/workflow-state/user-auth/state-user-auth-20260101_000000.json"""
     )
+
+
+def test_what_the_summary_lost_is_stressed() -> None:
+    """One line near the head; the reminders first, under a heading of their own."""
+    briefing = Briefing(
+        name="User Auth",
+        kind="implementation",
+        phase=2,
+        phases=3,
+        phase_name="Build",
+        status="in_progress",
+        next_action="Connect the session store",
+        reminders=("one", "two", "three"),
+    )
+    _name, phase, action, *reminders = facts_of(briefing)
+    text = guidance.for_model(briefing, Situation("compact", lost=[action, reminders[1]]))
+    assert text.startswith(
+        """\
+# Workflow restored after the compaction: User Auth
+
+The workflow "User Auth" (type implementation) is in phase 2 of 3: Build. Status: in progress.
+Next action: Connect the session store
+The last summary that was checked did not keep: the next action; 1 of 3 reminders (marked below).
+
+## Key reminders that the summary did not keep
+- two
+
+## Key reminders
+- one
+- three
+
+## ACTION REQUIRED
+"""
+    )
+    note = guidance.for_summariser(briefing, [reminders[2]])
+    assert note.endswith("Reminders: three; one; two.")
+    text = guidance.for_model(briefing, Situation("compact", lost=[phase]))
+    assert "\nThe last summary that was checked did not keep: the phase.\n" in text
+    assert "Key reminders that" not in text
+
+
+@given(briefings, st.data())
+def test_what_was_lost_keeps_the_budget_and_no_reminder_is_gone(
+    briefing: Briefing, data: st.DataObject
+) -> None:
+    """The line is in the head; each reminder is there once, or said to be left out."""
+    facts = facts_of(briefing)
+    lost = data.draw(st.lists(st.sampled_from(facts), unique=True))
+    items = [Item(path) for path in briefing.reading]
+    text = guidance.for_model(briefing, Situation("compact", Plan(items, []), lost=lost))
+    assert units(text) <= CONTEXT_LIMIT
+    head = shorten(text, HEAD)
+    assert bool(lost) == ("\nThe last summary that was checked did not keep: " in head)
+    assert not items or "## REQUIRED READING" in head
+    assert units(guidance.for_summariser(briefing, lost)) <= NOTE_LIMIT
+    there = 0
+    for section in re.findall(r"\n\n## Key reminders[^\n]*\n(.*?)(?=\n\n##)", text, re.DOTALL):
+        lines = section.splitlines()
+        there += int(lines.pop().split()[1]) if lines[-1].startswith("… ") else 0
+        there += len(lines)
+    assert there == len(briefing.reminders)
 
 
 @given(st.text(max_size=400), st.integers(1, 50))

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from holdfast.briefing import Briefing, shown
 from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten, units
 from holdfast.reading import NOTHING_REQUIRED, Item, Plan
+from holdfast.summary import LONGEST, REMINDER, Fact, text_of
 
 HEAD = 2_000
 _NAME = 200
-_ITEM = 700
+_ITEM = LONGEST
 
 _ARRIVALS = {
     "compact": "Workflow restored after the compaction",
@@ -37,18 +38,22 @@ class Situation:
     others: Sequence[str] = ()  # one line each
     root: str = ""  # the project's, where it is not the one around the working directory
     remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
+    lost: Sequence[Fact] = ()  # what the summary that was checked last did not keep
 
 
 def for_model(briefing: Briefing, situation: Situation) -> str:
     """The guidance, at most CONTEXT_LIMIT units."""
-    head = _head(briefing, situation.arrival)
+    head = _head(briefing, situation.arrival) + _lost_line(briefing, situation.lost)
     reading = [_reading_line(item, situation) for item in situation.plan.items]
     first, left = _reading_section(reading, HEAD - units(head) - 2)
     head = f"{head}\n\n{first}" if first else head
     tail = _action(briefing, situation)
+    lost, kept = _by_loss(briefing, situation.lost)
     sections = [
         ("## REQUIRED READING, continued", left),
-        ("## Key reminders", [f"- {one_line(each, _ITEM)}" for each in briefing.reminders]),
+        # What was lost has a section of its own: it comes first and has a share of its own.
+        ("## Key reminders that the summary did not keep", _items(lost)),
+        ("## Key reminders", _items(kept)),
         ("## Context", [_context_line(*each) for each in briefing.context]),
         (
             "## Observed (noted by hooks, not stated by anyone)",
@@ -88,6 +93,29 @@ def _head(briefing: Briefing, arrival: str) -> str:
     if briefing.gate:
         lines.append(f"Gate of this phase: {one_line(briefing.gate, 250)}")
     return "\n".join(lines)
+
+
+def _lost_line(briefing: Briefing, lost: Sequence[Fact]) -> str:
+    """What the summary left out, in a line of its own; it may be another one than the newest."""
+    parts = [f"the {fact.label}" for fact in lost if fact.label != REMINDER]
+    reminders, _ = _by_loss(briefing, lost)
+    if reminders:
+        total = len(briefing.reminders)
+        plural = "s" if total > 1 else ""
+        parts.append(f"{len(reminders)} of {total} reminder{plural} (marked below)")
+    line = f"\nThe last summary that was checked did not keep: {'; '.join(parts)}."
+    return line if parts else ""
+
+
+def _by_loss(briefing: Briefing, lost: Sequence[Fact]) -> tuple[list[str], list[str]]:
+    """The reminders that the summary did not keep, and the others."""
+    gone = {fact.text for fact in lost if fact.label == REMINDER}
+    first = [each for each in briefing.reminders if text_of(each) in gone]
+    return first, [each for each in briefing.reminders if text_of(each) not in gone]
+
+
+def _items(texts: Sequence[str]) -> list[str]:
+    return [f"- {one_line(each, _ITEM)}" for each in texts]
 
 
 def _titled(briefing: Briefing, before: str, after: str = "") -> str:
@@ -211,8 +239,9 @@ def _more(count: int) -> str:
     return f"… {count} more: holdfast show"
 
 
-def for_summariser(briefing: Briefing) -> str:
-    """Plain text that tells the summariser what to keep word for word."""
+def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
+    """Plain text that tells the summariser what to keep word for word; first what it *lost* before."""
+    first, others = _by_loss(briefing, lost)
     name = one_line(briefing.name, 120)
     parts = [
         (
@@ -226,7 +255,7 @@ def for_summariser(briefing: Briefing) -> str:
     if briefing.gate:
         parts.append(f"Gate: {one_line(briefing.gate, 100)}.")
     for label, items in (
-        ("Reminders", briefing.reminders),
+        ("Reminders", [*first, *others]),
         ("Required reading", briefing.reading),
     ):
         room = NOTE_LIMIT - units(" ".join(parts)) - len(label) - 24

@@ -40,6 +40,8 @@ def hooks(command: str = "holdfast", parts: int = Settings().parts) -> dict[str,
                 *(run("--part", str(number)) for number in range(1, parts + 1)),
             ),
         ],
+        # Waited for: run beside, it would be cut off where the client ends right after.
+        "PostCompact": [on("", run())],
         "PreToolUse": [on(_WRITING, run())],
         # Read is waited for, so that the gate knows of it before the next call.
         "PostToolUse": [on("Read", run()), on(_OBSERVED, beside)],

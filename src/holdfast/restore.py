@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 
-from holdfast import forecast, guidance, observing, reading
+from holdfast import compactions, forecast, guidance, observing, reading
 from holdfast.formats import signs
 from holdfast.formats.base import Workflow
 from holdfast.project import contains
@@ -71,6 +71,7 @@ def text(
         others=named,
         root="" if here else synced.root,
         remarks=synced.notes,
+        lost=compactions.lost(synced.place, workflow),
     )
     return guidance.for_model(workflow.briefing, situation)
 

@@ -19,8 +19,6 @@ from holdfast.regular import read_json
 from holdfast.store import LARGEST, Store
 
 _VERSION = 1
-
-
 _SESSION = "session "
 _KEPT_FOR = 30 * 24 * 3600  # seconds, for what belongs to a session
 
@@ -38,24 +36,30 @@ def _path(store: Store, key: str) -> Path:
 
 def load(store: Store, key: str) -> dict[str, Any]:
     """What is noted of the workflow *key*; empty when there is nothing, or it cannot be read."""
+    return _read(_path(store, key), key) or {}
+
+
+def _read(path: Path, key: str) -> dict[str, Any] | None:
     try:
-        record = read_json(_path(store, key), LARGEST)
+        record = read_json(path, LARGEST)
     except StateUnreadable:
-        return {}
-    known = isinstance(record, dict) and record.get("workflow") == key
-    return dict(record) if known and isinstance(record, dict) else {}
+        return None
+    return record if isinstance(record, dict) and record.get("workflow") == key else None
 
 
 def update(
     store: Store, key: str, wait: float, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
     """Apply *change* to what is noted, inside the lock; nothing is written when nothing changes."""
+    path = _path(store, key)
     with store.lock(wait):
-        before = load(store, key)
-        after = {**change(before), "version": _VERSION, "workflow": key}
+        before = _read(path, key)
+        if before is None and path.is_file():  # damaged: kept, though not for use
+            store.set_aside(path, f"{path.stat().st_mtime:.0f}", move=True)
+        after = {**change(before or {}), "version": _VERSION, "workflow": key}
         if after != before:
-            encoded = json.dumps(after, ensure_ascii=False, indent=1) + "\n"
-            store.write(_path(store, key), encoded.encode("utf-8", "replace"))
+            # ASCII, so that a key or a text with a lone surrogate can be read back.
+            store.write(path, (json.dumps(after, indent=1) + "\n").encode())
         return after
 
 

@@ -118,8 +118,8 @@ class Session:
     def session_start(self, source: str = "compact") -> dict[str, object]:
         return self.payload("SessionStart", source=source, model="simulated")
 
-    def post_compact(self, trigger: str = "manual") -> dict[str, object]:
-        return self.payload("PostCompact", trigger=trigger, compact_summary="(simulated)")
+    def post_compact(self, trigger: str = "manual", summary: str = "") -> dict[str, object]:
+        return self.payload("PostCompact", trigger=trigger, compact_summary=summary)
 
 
 @dataclass(frozen=True)
@@ -134,13 +134,24 @@ class Cycle:
 
 
 def cycle(
-    door: Door, session: Session, *, trigger: str = "manual", pre_compact: bool = True
+    door: Door,
+    session: Session,
+    *,
+    trigger: str = "manual",
+    pre_compact: bool = True,
+    summary: str | None = None,
 ) -> Cycle:
-    """One compaction: PreCompact, unless it is left out, SessionStart(compact), PostCompact."""
+    """One compaction: PreCompact, unless it is left out, SessionStart(compact), PostCompact.
+
+    Without a *summary* it is one that heeds the note of PreCompact; with no note there is none.
+    """
     saved = door.fire(session.pre_compact(trigger)) if pre_compact else Outcome()
     started = door.fire(session.session_start("compact"))
     parts = tuple(reading(door, session.session_start("compact")))
-    ended = door.fire(session.post_compact(trigger))
+    if summary is None:
+        note = saved.stdout.decode("utf-8")
+        summary = f"<summary>\nThe work goes on.\n\n{note}\n</summary>" if note else ""
+    ended = door.fire(session.post_compact(trigger, summary))
     reply = read_reply(started)
     return Cycle(
         note=saved.stdout.decode("utf-8"),

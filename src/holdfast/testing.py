@@ -193,12 +193,13 @@ class Compactions:
         agent_id: str | None = None,
         cwd: Path | None = None,
         in_process: bool = True,
+        summary: str | None = None,
     ) -> Cycle:
         """*times* whole cycles; the answers to the last one."""
         door = self.door(in_process=in_process, cwd=cwd)
         who = Session(session, str(cwd or self.project.root), agent_id)
         played = [
-            simulate.cycle(door, who, trigger=trigger, pre_compact=pre_compact)
+            simulate.cycle(door, who, trigger=trigger, pre_compact=pre_compact, summary=summary)
             for _ in range(max(times, 1))
         ]
         return played[-1]

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import click
 
-from holdfast import sessions
+from holdfast import compactions, hooklog, sessions, sync
 from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.plaintext import shorten, units
 from holdfast.simulate import Cycle, InProcess, InSubprocess, Session, cycle
+from holdfast.store import COMMAND_WAIT
 
 
 @click.command()
@@ -41,11 +42,12 @@ def simulate(
 ) -> None:
     """Play compactions here through the real hooks, and show what they answer.
 
-    The hooks save, as they do in a real compaction. The log and the record of sessions stay as
-    they are.
+    The hooks save, as they do in a real compaction. The log, the record of sessions and the count
+    of compactions stay as they are.
     """
     here = app.surroundings
     app.look()  # says so when everything is switched off
+    synced = sync.run(here.cwd, session, here, app.clock, wait=None)
     claim = sessions.recall(here.state_dir, session)
     with tempfile.TemporaryDirectory(prefix="holdfast-simulate-") as folder:
         state_dir = os.path.join(folder, "holdfast")
@@ -57,8 +59,15 @@ def simulate(
             else InProcess(here._replace(state_dir=state_dir), app.clock)
         )
         who = Session(session or "simulated", here.cwd)
-        played = [
-            cycle(door, who, trigger=trigger, pre_compact=not no_pre_compact) for _ in range(cycles)
+        with compactions.uncounted(synced.place, synced.workflows, COMMAND_WAIT):
+            played = [
+                cycle(door, who, trigger=trigger, pre_compact=not no_pre_compact)
+                for _ in range(cycles)
+            ]
+        log = [
+            each
+            for each in hooklog.read(state_dir, synced.root)
+            if each.get("event") == "PostCompact"
         ]
     if as_json:
         dump(
@@ -66,6 +75,9 @@ def simulate(
         )
         return
     _tell(played[-1])
+    if log and played[-1].guidance:
+        _heading("PostCompact notes")
+        say(str(log[-1].get("decided")))
     if not played[-1].guidance:
         say("\nNothing was restored; `holdfast why` tells the reason.")
     if cycles > 1:
@@ -82,16 +94,20 @@ def _tell(played: Cycle) -> None:
         ("SessionStart(compact) tells the model", played.guidance),
         ("SessionStart(compact) tells the person", played.message),
     ):
-        click.secho(f"--- {title} ---", bold=True)
+        _heading(title)
         say(text or "(nothing)")
     for number, part in enumerate(played.reading, 1):
-        click.secho(f"--- SessionStart(compact) --part {number} sends the model ---", bold=True)
+        _heading(f"SessionStart(compact) --part {number} sends the model")
         say(shorten(part, _SHOWN))
         if units(part) > _SHOWN:
             say(f"({units(part):,} characters in all)")
     for outcome in played.outcomes:
         if outcome.stderr:
             say(f"stderr, exit code {outcome.code}: {outcome.stderr}")
+
+
+def _heading(title: str) -> None:
+    click.secho(f"--- {title} ---", bold=True)
 
 
 _PLAN = """\
@@ -164,6 +180,7 @@ def _play(folder: Path) -> None:
     step("3. The conversation is compacted: PreCompact, SessionStart(compact), PostCompact")
     played = cycle(InSubprocess(environment, str(project)), Session("demo", str(project)))
     _tell(played)
+    agent("status")
     step('4. What was saved (beside it, our own notes under "holdfast")')
     for state in sorted(project.glob("untracked/workflow-state/*/*.json")):
         say(str(state.relative_to(project)))

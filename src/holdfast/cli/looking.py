@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from holdfast import hooklog, ledger, observing, restore
+from holdfast import compactions, hooklog, ledger, observing, restore
 from holdfast.briefing import Briefing, shown
 from holdfast.cli.app import App, dump, json_option, pass_app, say, workflow_option
 from holdfast.clock import from_mtime, iso
@@ -42,7 +42,9 @@ def status(app: App, name: str | None, as_json: bool) -> None:
     choice = synced.choice()
     if as_json:
         chosen = app.meant(synced, name) if name or choice.chosen else None
-        dump({"root": synced.root, "why": choice.why, "workflow": chosen and _facts(chosen)})
+        facts = {"root": synced.root, "why": choice.why, "workflow": chosen and _facts(chosen)}
+        survived = chosen and compactions.survived(synced.place, chosen)
+        dump({**facts, "compactions": survived and survived.facts})
         return
     if choice.chosen is None and not name:
         say(f"No active workflow in {synced.root}. See: holdfast why")
@@ -65,6 +67,9 @@ def status(app: App, name: str | None, as_json: bool) -> None:
         say(f"  reading    {len(items)} file{'s' if len(items) != 1 else ''}{trouble}")
     if briefing.reminders:
         say(f"  reminders  {len(briefing.reminders)}")
+    survived = compactions.survived(synced.place, workflow)
+    if survived.count:
+        say(f"  survived   {survived}")
     say(f"  changed    {workflow.changed_at:%Y-%m-%d %H:%M} UTC")
     say(f"  project    {synced.root}")
     say(f"  state      {briefing.state_path or 'not saved yet'}")

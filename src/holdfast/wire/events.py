@@ -215,6 +215,7 @@ def _other(envelope: Envelope, _: _Fields) -> Event:
 _PARSERS: dict[str, Callable[[Envelope, _Fields], Event]] = {
     "PreCompact": _pre_compact,
     "SessionStart": _session_start,
+    "PostCompact": _post_compact,
     "FileChanged": _file_changed,
     "PreToolUse": _pre_tool_use,
     "PostToolUse": _tool_done,

@@ -1,0 +1,247 @@
+"""PostCompact through the door: it counts, checks the summary, and says nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import hooklog
+from holdfast.simulate import InSubprocess, Session
+from holdfast.store import Store
+from holdfast.testing import Compactions, Project
+
+NAME = "Page Orchestration"
+SITEMAP, ANN = "Never skip the sitemap", "Ask Ann before the release"
+ALL = f"{NAME} is in phase 4/10.\n- {SITEMAP}\n- {ANN}"
+WITHOUT_ANN = f"{NAME} is in phase 4/10.\n- {SITEMAP}\n- something SAID IN CONFIDENCE"
+LOST = "The last summary that was checked did not keep: 1 of 2 reminders (marked below)."
+
+
+@pytest.fixture
+def declared(holdfast_project: Project) -> Project:
+    """A project with one workflow of four facts."""
+    holdfast_project.declare(NAME, phase="4/10 - SEO Generation", reminders=[SITEMAP, ANN])
+    return holdfast_project
+
+
+def log_of(project: Project) -> dict[str, Any]:
+    """The last entry."""
+    state_dir = project.home / ".local" / "state" / "holdfast"
+    return list(hooklog.read(str(state_dir), str(project.root.resolve())))[-1]
+
+
+def noted(project: Project) -> Any:
+    return json.loads(project.run("status", "--json").stdout)["compactions"]
+
+
+def status(project: Project) -> str:
+    lines = project.run("status").stdout.splitlines()
+    return next((line for line in lines if line.startswith("  survived")), "")
+
+
+def test_it_counts_and_checks_and_says_nothing(
+    declared: Project, compaction_cycle: Compactions
+) -> None:
+    """In the log and in `status`, and never on stdout."""
+    cycle = compaction_cycle(3, summary=WITHOUT_ANN)
+    assert cycle.outcomes[2] == (b"", "", 0)
+    record = log_of(declared)
+    assert record["event"] == "PostCompact"
+    assert record["decided"] == f"compactions: 3, the summary kept 3 of 4 of {NAME!r}"
+    assert f"not kept: reminder: {ANN}" in record["why"]
+    assert status(declared) == (
+        f'  survived   3 compactions, the last summary kept 3 of 4: not the reminder "{ANN}"'
+    )
+    assert noted(declared)["count"] == 3
+    assert noted(declared)["last"]["missing"] == [{"label": "reminder", "text": ANN}]
+    log = declared.run("log").stdout
+    assert "compactions: 3, the summary kept 3 of 4" in log
+    assert f"not kept: reminder: {ANN}" in log
+
+
+def test_a_summary_that_heeds_the_note_keeps_all(
+    declared: Project, compaction_cycle: Compactions
+) -> None:
+    """What the fixtures send by default."""
+    compaction_cycle(2)
+    assert status(declared) == "  survived   2 compactions, the last summary kept 4 of 4"
+
+
+def test_what_was_lost_is_stressed_until_a_summary_keeps_it(
+    declared: Project, compaction_cycle: Compactions
+) -> None:
+    """In the guidance, in the note for the summariser and in the preview; then no more."""
+    assert LOST not in compaction_cycle(summary=WITHOUT_ANN).guidance
+    assert LOST in declared.run("preview").stdout
+    cycle = compaction_cycle(summary=ALL)
+    assert LOST in cycle.guidance[:1200]
+    heading = "## Key reminders that the summary did not keep"
+    assert f"{heading}\n- {ANN}\n\n## Key reminders\n- {SITEMAP}\n" in cycle.guidance
+    assert f"Reminders: {ANN}; {SITEMAP}." in cycle.note
+    cycle = compaction_cycle()
+    assert "did not keep" not in cycle.guidance
+    assert f"Reminders: {SITEMAP}; {ANN}." in cycle.note
+
+
+def test_where_post_compact_comes_first(declared: Project, compaction_cycle: Compactions) -> None:
+    """Other agents swap the two: then the guidance of the same compaction stresses it."""
+    compaction_cycle.fire("PostCompact", trigger="manual", compact_summary=WITHOUT_ANN)
+    assert LOST in compaction_cycle.start().guidance
+    assert noted(declared)["count"] == 1
+
+
+def test_a_fact_that_is_gone_is_not_mentioned(
+    declared: Project, compaction_cycle: Compactions
+) -> None:
+    """The reminder was removed after the summary had lost it."""
+    compaction_cycle(summary=WITHOUT_ANN)
+    declared.declare(NAME, phase="4/10 - SEO Generation", reminders=[SITEMAP])
+    guidance = compaction_cycle().guidance
+    assert "did not keep" not in guidance
+    assert ANN not in guidance
+
+
+def test_pre_compact_counts_nothing(declared: Project, compaction_cycle: Compactions) -> None:
+    """It may fire up to four times, and also where no compaction follows."""
+    for _ in range(4):
+        compaction_cycle.fire("PreCompact", trigger="auto")
+    assert noted(declared) == {"count": 0, "last": None}
+    assert status(declared) == ""
+    compaction_cycle(pre_compact=False)
+    assert noted(declared) == {"count": 1, "last": None}
+
+
+@pytest.mark.parametrize("source", ["startup", "clear", "resume", "fork"])
+def test_only_a_compaction_counts(
+    source: str, declared: Project, compaction_cycle: Compactions
+) -> None:
+    """And no other beginning of a session is noted as one."""
+    compaction_cycle.start(source)
+    for path in (declared.root / ".claude/holdfast/sidecars").iterdir():
+        assert "compactions" not in json.loads(path.read_bytes())
+    assert noted(declared)["count"] == 0
+
+
+@pytest.mark.parametrize("depth", ["full", "line", "off"])
+def test_a_compaction_counts_whatever_is_restored(
+    depth: str, declared: Project, compaction_cycle: Compactions
+) -> None:
+    """The setting is about what is told."""
+    declared.write(".claude/holdfast.toml", f'[restore]\ncompact = "{depth}"\n')
+    compaction_cycle.start()
+    assert noted(declared)["count"] == 1
+
+
+@pytest.mark.parametrize("summary", [None, "", " \n", 7, ["x"]])
+def test_a_summary_that_is_none(
+    summary: object, declared: Project, compaction_cycle: Compactions
+) -> None:
+    """The compaction counts; there is nothing to check."""
+    outcome = compaction_cycle.fire("PostCompact", trigger="manual", compact_summary=summary)
+    assert outcome == (b"", "", 0)
+    assert noted(declared) == {"count": 1, "last": None}
+    assert log_of(declared)["decided"] == f"compactions: 1, no summary was given of {NAME!r}"
+
+
+def test_no_word_of_the_summary_is_stored(declared: Project, compaction_cycle: Compactions) -> None:
+    """Neither in the project nor in the user's folder."""
+    compaction_cycle(2, summary=WITHOUT_ANN)
+    written = b"".join(
+        path.read_bytes()
+        for folder in (declared.home, declared.root)
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
+    assert ANN.encode() in written
+    assert b"SAID IN CONFIDENCE" not in written
+
+
+def test_a_huge_summary(declared: Project, compaction_cycle: Compactions) -> None:
+    """As large as the door lets in."""
+    huge = "x " * 3_900_000 + ALL
+    compaction_cycle.fire("PostCompact", trigger="manual", compact_summary=huge)
+    assert status(declared).endswith("kept 4 of 4")
+
+
+def test_a_subagents_compaction_counts_nothing(
+    declared: Project, compaction_cycle: Compactions
+) -> None:
+    """It is told with the session's own id."""
+    compaction_cycle(agent_id="sub", summary=WITHOUT_ANN)
+    assert noted(declared) == {"count": 0, "last": None}
+
+
+def test_sessions_share_a_workflow(declared: Project, compaction_cycle: Compactions) -> None:
+    """Each counts for itself, and all together for the workflow."""
+    compaction_cycle(2, session="one")
+    compaction_cycle(3, session="two")
+    assert noted(declared)["count"] == 5
+    assert noted(declared)["last"]["session"] == "two"
+
+
+def test_a_session_without_a_workflow(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Nothing to count for, and nothing is written."""
+    holdfast_project.write("CLAUDE.local.md", "no workflow here\n")
+    assert compaction_cycle.fire("PostCompact", compact_summary="x") == (b"", "", 0)
+    assert log_of(holdfast_project)["decided"] == "nothing counted: no workflow is active"
+    assert not (holdfast_project.root / ".claude").exists()
+
+
+def test_switched_off(declared: Project, compaction_cycle: Compactions) -> None:
+    """In the project's settings."""
+    declared.write(".claude/holdfast.toml", "enabled = false\n")
+    compaction_cycle(summary=ALL)
+    assert log_of(declared)["decided"] == "nothing: switched off in the project's settings"
+    assert not (declared.root / ".claude/holdfast").exists()
+
+
+def test_a_failure_to_count_fails_no_restore(
+    declared: Project, compaction_cycle: Compactions
+) -> None:
+    """The guidance comes, and the log says what was not counted."""
+    compaction_cycle.fire("PreCompact", trigger="manual")
+    shutil.rmtree(declared.root / ".claude/holdfast/sidecars")
+    declared.write(".claude/holdfast/sidecars", "a file where the folder belongs")
+    started = compaction_cycle.start()
+    assert "phase 4 of 10: SEO Generation" in started.guidance
+    assert started.message.startswith(f"Workflow restored: {NAME}")
+    assert "the compaction was not counted: " in str(log_of(declared)["why"])
+
+
+def test_a_failure_is_in_the_log_and_nowhere_else(
+    declared: Project, compaction_cycle: Compactions
+) -> None:
+    """PostCompact has nobody to tell; nothing blocks."""
+    declared.write(".claude/holdfast/sidecars", "a file where the folder belongs")
+    outcome = compaction_cycle.fire("PostCompact", compact_summary=WITHOUT_ANN)
+    assert outcome == (b"", "", 0)
+    assert str(log_of(declared)["decided"]).startswith("failed: ")
+    assert f"not kept: reminder: {ANN}" in log_of(declared)["why"]
+
+
+def test_a_held_lock_is_waited_for_and_given_up(declared: Project, tmp_path: Path) -> None:
+    """In a process of its own, as the client starts it."""
+    door = InSubprocess(declared.environment(), str(declared.root))
+    with Store(declared.root).lock(1):
+        outcome = door.fire(Session("s", str(declared.root)).post_compact(summary=ALL))
+    assert outcome == (b"", "", 0)
+    assert "was held by another process" in str(log_of(declared)["decided"])
+    assert noted(declared)["count"] == 0
+
+
+def test_simulate_tells_the_result_and_counts_nothing(
+    declared: Project, compaction_cycle: Compactions
+) -> None:
+    """It plays the real hooks in the real project."""
+    compaction_cycle(summary=WITHOUT_ANN)
+    before = noted(declared)
+    for options in ((), ("--subprocess",), ("--session", "session-1")):
+        told = declared.run("simulate", *options).stdout
+        assert f"compactions: 2, the summary kept 4 of 4 of {NAME!r}" in told
+        assert noted(declared) == before
