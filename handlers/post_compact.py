@@ -32,6 +32,5 @@ def handle(event: PostCompact, surroundings: Surroundings, clock: Clock, entry: 
     if found:  # noted before it is saved, so that the log has it even where that fails
         entry.why += [f"not kept: {fact.label}: {fact.text}" for fact in found.missing]
     noted = compactions.summarised(synced.place, chosen, session, found, HOOK_WAIT)
-    result = f"the summary {found.result} of" if found else "no summary was given of"
-    entry.decided = f"compactions: {noted.count}, {result} {chosen.name!r}"
+    entry.decided = str(noted) if found else f"compactions: {noted.count}, no summary was given"
     return Nothing()

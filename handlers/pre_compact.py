@@ -31,6 +31,6 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
         entry.why += [choice.why, *(f"{path}: {what}" for path, what in synced.looked)]
         return Nothing()
     entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
-    restore.foresee(synced, choice.chosen, restore.reading_of(synced, choice.chosen, "compact"))
+    restore.foresee(synced, choice.chosen, "compact")
     lost = compactions.lost(synced.place, choice.chosen)
     return SummariserNote(guidance.for_summariser(choice.chosen.briefing, lost))

@@ -30,11 +30,13 @@ def handle(event: PreToolUse, surroundings: Surroundings, _: Clock, entry: Entry
     from holdfast import guidance  # noqa: PLC0415
 
     if configured.gate == "block" and due.denied < MOST_DENIALS:
-        delivery.denied(state_dir, session)
+        if delivery.turn(state_dir, session, "denied") > MOST_DENIALS:  # calls at the same moment
+            return Nothing()
         entry.decided, entry.quiet = f"denied {event.tool}: {len(left)} files unread", False
         return Denied(guidance.denial(due.name, left))
     if configured.gate == "remind" and not due.reminded:
-        delivery.reminded(state_dir, session)
+        if delivery.turn(state_dir, session, "reminded") > 1:
+            return Nothing()
         entry.decided, entry.quiet = f"reminded of {len(left)} unread files", False
         return Reminder(guidance.reminder(due.name, left))
     return Nothing()

@@ -5,7 +5,7 @@ Every part finds the workflow as the main hook does and makes the same plan. Not
 
 from __future__ import annotations
 
-from holdfast import restore, sync
+from holdfast import forecast, restore, sync
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
@@ -14,14 +14,14 @@ from holdfast.wire.replies import Nothing, Reply, Restored
 
 
 def handle(event: ReadingPart, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
+    foreseen = forecast.parts(surroundings.state_dir, event.envelope.session)
     synced = sync.run(surroundings.cwd, event.envelope.session, surroundings, clock, wait=None)
     entry.root = synced.root
-    settings = synced.place.settings
-    chosen = synced.choice().chosen
-    full = settings.enabled and settings.restores(event.source) == "full"
-    if not chosen or not full:
+    choice = synced.choice()
+    chosen = choice.chosen
+    if not chosen or restore.depth(synced, choice, event.source) != "full":
         return Nothing()
-    parts = restore.reading_of(synced, chosen, event.source, restore.foreseen(synced)).parts
+    parts = restore.reading_of(synced, chosen, event.source, foreseen).parts
     if event.part > len(parts):
         return Nothing()
     entry.quiet = False

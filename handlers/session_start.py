@@ -8,6 +8,7 @@ from __future__ import annotations
 from holdfast import (
     compactions,
     delivery,
+    forecast,
     guidance,
     journal,
     restore,
@@ -34,6 +35,8 @@ _VERBS = {"compact": "restored", "resume": "resumed", "fork": "carried over"}
 def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
     entry.transcript = event.envelope.transcript or ""
     _restarted(event, surroundings, clock)
+    # Before anything is written: the parts that run beside this look at what is there now.
+    foreseen = forecast.parts(surroundings.state_dir, event.envelope.session)
     synced = sync.run(surroundings.cwd, event.envelope.session, surroundings, clock, wait=HOOK_WAIT)
     settings = synced.place.settings
     entry.root = synced.root
@@ -44,14 +47,16 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     choice = synced.choice()
     if event.source == "compact" and choice.chosen:
         entry.why += _counted(synced, choice.chosen)
-    watch = watching.paths(synced.searched, settings.plans) if settings.enabled else []
-    depth = settings.restores(event.source) if settings.enabled else "off"
+    folders = [synced.root, *synced.searched]
+    watch = watching.paths(folders, settings.plans) if settings.enabled else []
+    depth = restore.depth(synced, choice, event.source)
     if depth == "off":
         entry.decided = f"nothing: {event.source} is switched off in the settings or not known"
         return Restored(watch=watch)
     entry.why += [f"saved {name!r}" for name in synced.saved]
     if choice.chosen is None:
         told = _nothing(event, synced, choice, entry)
+        delivery.forget(synced.state_dir, synced.session)
         synced.told()
         return Restored(message=_message([*told, *notes]), watch=watch)
     entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
@@ -59,10 +64,11 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     if depth == "line":
         entry.decided = f"named {choice.chosen.name!r}"
         synced.told()
+        synced.stay()
         return Restored(guidance.in_one_line(choice.chosen.briefing), _message(notes), watch)
     if synced.claim and synced.claim.workflow not in {"", choice.chosen.key}:
         notes.insert(0, f"not the one before, because {choice.why}")
-    text = _whole(event, synced, choice.chosen, choice, entry)
+    text = _whole(event, synced, choice.chosen, choice, foreseen, entry)
     line = guidance.for_person(choice.chosen.briefing, _VERBS.get(event.source, "restored"))
     return Restored(text, _message([line, *notes]), watch)
 
@@ -76,18 +82,26 @@ def _nothing(event: SessionStart, synced: Synced, choice: Choice, entry: Entry) 
 
 
 def _whole(
-    event: SessionStart, synced: Synced, chosen: Workflow, choice: Choice, entry: Entry
+    event: SessionStart,
+    synced: Synced,
+    chosen: Workflow,
+    choice: Choice,
+    foreseen: int | None,
+    entry: Entry,
 ) -> str:
     """The guidance, with the session's claim and what was delivered noted."""
-    # Before the claim changes: the parts that run beside this read what is there now.
-    plan = restore.reading_of(synced, chosen, event.source, restore.foreseen(synced))
+    plan = restore.reading_of(synced, chosen, event.source, foreseen)
     synced.take(chosen)
     synced.told()
-    changed = _changed(plan, delivery.recall(synced.state_dir, synced.session), chosen)
+    before = delivery.recall(synced.state_dir, synced.session)
+    changed = _changed(plan, before, chosen)
+    # What was opened before a compaction has left the context; a resumed session still has it.
+    stays = before is not None and event.source != "compact" and before.workflow == chosen.key
+    opened = before.opened - changed if before and stays else frozenset()
     text = restore.text(synced, chosen, choice, event.source, plan, changed)
-    delivered = _delivery(synced, chosen, plan)
+    delivered = _delivery(synced, chosen, plan, opened)
     delivery.record(synced.state_dir, synced.session, delivered, synced.place.now)
-    restore.foresee(synced, chosen, plan)
+    restore.foresee(synced, chosen, event.source, plan)
     entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
     entry.why += _sent(plan)
     return text
@@ -120,13 +134,16 @@ def _changed(plan: Plan, before: Delivery | None, workflow: Workflow) -> set[str
     return {real for real, mark in marks if mark and before.marks.get(real, mark) != mark}
 
 
-def _delivery(synced: Synced, workflow: Workflow, plan: Plan) -> Delivery:
+def _delivery(synced: Synced, workflow: Workflow, plan: Plan, opened: frozenset[str]) -> Delivery:
+    state = workflow.briefing.state_path
     return Delivery(
         root=synced.root,
         workflow=workflow.key,
         name=workflow.name,
         marks={item.real: item.mark for item in plan.items if item.mark},
         unread={item.real: item.path for item in plan.items if item.can_be_opened},
+        state=str(synced.place.root / state) if state else "",
+        opened=opened,
     )
 
 

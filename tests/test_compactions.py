@@ -156,7 +156,7 @@ def test_the_check_of_a_summary(tmp_path: Path) -> None:
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"SECRET" not in written
     assert str(survived(where, workflow())) == (
-        '1 compaction, the last summary kept 4 of 6: not the next action "Write the tags", '
+        'compactions: 1, the last summary kept 4 of 6: not the next action "Write the tags", '
         'not the reminder "Ask Ann before the release"'
     )
 
@@ -165,12 +165,12 @@ def test_in_words() -> None:
     """From nothing to more than can be named."""
     many = tuple(Fact("reminder", f"r{number}") for number in range(5))
     phase = (Fact("phase", "4 of 10: SEO"),)
-    assert str(Survived()) == "0 compactions"
+    assert str(Survived()) == "compactions: 0"
     assert str(Survived(2, Check("", "", 6, 6, ()))) == (
-        "2 compactions, the last summary kept 6 of 6"
+        "compactions: 2, the last summary kept 6 of 6"
     )
     assert str(Survived(3, Check("", "", 5, 6, phase))) == (
-        "3 compactions, the last summary kept 5 of 6: not the phase (4 of 10: SEO)"
+        "compactions: 3, the last summary kept 5 of 6: not the phase (4 of 10: SEO)"
     )
     assert str(Survived(3, Check("", "", 1, 6, many))).endswith('not the reminder "r2", not 2 more')
 

@@ -127,7 +127,7 @@ Gate of this phase: all tests pass
 - Other: phase 1/2
 
 ## ACTION REQUIRED
-1. The files under REQUIRED READING carry details that a summary does not; reading them comes before the next change.
+1. Still to be read from disk: @docs/auth.md. These carry details that a summary does not; reading them comes before the next change.
 2. The work continues in phase 2 of 3, Build; nothing before it is to be done again.
 3. The saved state counts where the summary says otherwise. It is kept current with `holdfast phase next`, `holdfast remind`, `holdfast context`, and ended with `holdfast complete`.
 State file: untracked/workflow-state/user-auth/state-user-auth-20260101_000000.json"""

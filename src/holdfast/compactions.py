@@ -63,7 +63,7 @@ class Survived:
         return {"count": self.count, "last": self.last and self.last.facts}
 
     def __str__(self) -> str:
-        told = f"{self.count} compaction{'' if self.count == 1 else 's'}"
+        told = f"compactions: {self.count}"
         if self.last is None:
             return told
         told += f", the last summary {self.last.result}"

@@ -6,7 +6,9 @@ calls add lines to it, without a lock, so that they cost next to nothing. Light;
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -26,16 +28,31 @@ class Delivery(NamedTuple):
     name: str
     marks: Mapping[str, str]  # by real path: how each required file was
     unread: Mapping[str, str]  # files that the agent has to open, real path -> as it is written
+    state: str = ""  # the workflow's state file; empty when none was saved
     opened: frozenset[str] = frozenset()
-    reminded: bool = False
     denied: int = 0
+    reminded: int = 0
 
     def left(self) -> list[str]:
-        """What is still to be opened, as it is written. What is gone by now does not count."""
+        """What is still to be opened, as it is written. What is gone by now does not count.
+
+        Neither does anything once the workflow's state file is gone: then it has ended.
+        """
+        if self.state and not os.path.exists(self.state):
+            return []
         return [
             written
             for real, written in self.unread.items()
             if real not in self.opened and os.path.isfile(real) and os.access(real, os.R_OK)
+        ]
+
+    def means(self, path: str) -> list[str]:
+        """Which of the unread files are meant by *path*, also where a link leads elsewhere by now."""
+        real = os.path.realpath(path)
+        return [
+            each
+            for each, written in self.unread.items()
+            if real in {each, os.path.realpath(os.path.join(self.root, written))}
         ]
 
 
@@ -50,10 +67,15 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
         "name": delivery.name,
         "marks": dict(delivery.marks),
         "unread": dict(delivery.unread),
+        "state": delivery.state,
     }
+    lines: list[Mapping[str, object]] = [
+        first,
+        *({"opened": real} for real in sorted(delivery.opened)),
+    ]
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        replace_file(path, jsonlines.encode(first), mode=0o600)
+        replace_file(path, b"".join(jsonlines.encode(line) for line in lines), mode=0o600)
         sessions.prune(os.path.dirname(path), now)
     except OSError:
         return  # then nothing is asked for; the guidance has named the files
@@ -75,6 +97,7 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
                 "name": str(name),
                 "marks": dict(marks),
                 "unread": dict(unread),
+                "state": str(state),
             }
         ]:
             since = records[1:]
@@ -84,9 +107,10 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
                 name,
                 {str(real): str(mark) for real, mark in marks.items()},
                 {str(real): str(written) for real, written in unread.items()},
+                state,
                 frozenset(str(each["opened"]) for each in since if "opened" in each),
-                any("reminded" in each for each in since),
                 sum("denied" in each for each in since),
+                sum("reminded" in each for each in since),
             )
     return None
 
@@ -96,24 +120,33 @@ def opened(state_dir: str | None, session: str | None, paths: Sequence[str]) -> 
     delivery = recall(state_dir, session)
     if delivery is None:
         return []
-    reals = [os.path.realpath(path) for path in paths]
-    asked = [real for real in reals if real in delivery.unread and real not in delivery.opened]
+    meant = [each for path in paths for each in delivery.means(path)]
+    asked = [real for real in dict.fromkeys(meant) if real not in delivery.opened]
     for real in asked:
         _add(state_dir, session, {"opened": real})
     return [delivery.unread[real] for real in asked]
 
 
-def reminded(state_dir: str | None, session: str | None) -> None:
-    _add(state_dir, session, {"reminded": True})
+def turn(state_dir: str | None, session: str | None, what: str) -> int:
+    """Note that *what* is about to be said, and return the how-manieth time since the restore it is.
+
+    Calls at the same moment get different numbers.
+    """
+    mine = f"{os.getpid()}-{time.monotonic_ns()}"
+    _add(state_dir, session, {what: mine})
+    path = sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
+    said = [each[what] for each in jsonlines.read(path, _LARGEST) if what in each]
+    return said.index(mine) + 1 if mine in said else len(said) + 1
 
 
-def denied(state_dir: str | None, session: str | None) -> None:
-    _add(state_dir, session, {"denied": True})
+def forget(state_dir: str | None, session: str | None) -> None:
+    """Nothing is delivered to *session* any more, so nothing is to be opened."""
+    if state_dir and session:
+        with contextlib.suppress(OSError):
+            os.unlink(sessions.file_of(state_dir, _KIND, session, "jsonl"))
 
 
 def _add(state_dir: str | None, session: str | None, line: Mapping[str, object]) -> None:
-    try:
+    with contextlib.suppress(OSError):
         path = sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
         jsonlines.append(path, jsonlines.encode(line))
-    except OSError:
-        return

@@ -10,6 +10,7 @@ from typing import Literal
 
 from holdfast import guidance, reading
 from holdfast.plaintext import units
+from holdfast.settings import MOST_PARTS
 from holdfast.transcript import Compaction
 
 _CUT = "<persisted-output>"  # what the client puts in place of a text that it finds too long
@@ -28,36 +29,42 @@ def findings(compaction: Compaction) -> list[Finding]:
     """The guidance and each part that it promised: whether it is there, or why not."""
     whole = [text for text in compaction.contexts if not text.startswith(_CUT)]
     told = [text for text in whole if guidance.is_restore(text)]
-    parts: dict[int, list[str]] = {}
-    for text in whole:
-        number = reading.part_number(text)
-        if number:
-            parts.setdefault(number, []).append(text)
-    found = [_guidance(compaction, told)]
-    promised = guidance.promised_parts(told[0]) if told else max(parts, default=0)
-    last = max([promised, *parts])
-    found += [_part(compaction, n, promised, parts.get(n, [])) for n in range(1, last + 1)]
-    found += [Finding("a hook", "failed", error) for error in compaction.errors]
+    found = [_piece(compaction, "guidance", "", told, guidance.is_restore)]
+    numbered = [(text, number) for text in whole if (number := reading.part_number(text))]
+    promised = guidance.promised_parts(told[0]) if told else _counted(numbered)
+    for part in range(1, promised + 1):
+        texts = [text for text, number in numbered if number == (part, promised)]
+        wanted = partial(_is_part, (part, promised))
+        what, arguments = f"part {part} of {promised}", f" --part {part}"
+        found.append(_piece(compaction, what, arguments, texts, wanted))
     return found
 
 
-def _guidance(compaction: Compaction, texts: Sequence[str]) -> Finding:
-    if not texts:
-        return Finding("guidance", "missing", _why_not(compaction, guidance.is_restore))
-    return _arrived("guidance", texts, f"{units(texts[0]):,} characters")
+def _counted(numbered: Sequence[tuple[str, tuple[int, int]]]) -> int:
+    """How many parts the parts themselves say that there are."""
+    return min(max((of for _, (_, of) in numbered), default=0), MOST_PARTS)
 
 
-def _part(compaction: Compaction, number: int, of: int, texts: Sequence[str]) -> Finding:
-    what = f"part {number} of {of}"
-    if not texts:
-        wanted = partial(_is_part, number)
-        return Finding(what, "missing", _why_not(compaction, wanted))
-    holds = "; ".join(reading.labels(texts[0]))
-    return _arrived(what, texts, f"{units(texts[0]):,} characters: {holds}")
-
-
-def _is_part(number: int, text: str) -> bool:
+def _is_part(number: tuple[int, int], text: str) -> bool:
     return reading.part_number(text) == number
+
+
+def _piece(
+    compaction: Compaction,
+    what: str,
+    arguments: str,
+    texts: Sequence[str],
+    wanted: Callable[[str], bool],
+) -> Finding:
+    """What became of the piece that the hook with *arguments* was to say."""
+    if texts:
+        holds = "; ".join(reading.labels(texts[0]))
+        detail = f"{units(texts[0]):,} characters" + (f": {holds}" if holds else "")
+        return _arrived(what, texts, detail)
+    ours = [each for each in compaction.failures if each.command.endswith(f"hook{arguments}")]
+    if ours:
+        return Finding(what, "failed", f"{ours[0].command}: {ours[0].reason}")
+    return Finding(what, "missing", _why_not(compaction, wanted))
 
 
 def _arrived(what: str, texts: Sequence[str], detail: str) -> Finding:

@@ -54,9 +54,11 @@ def forget(state_dir: str | None, session: str | None) -> None:
             os.unlink(sessions.file_of(state_dir, _KIND, session, "json"))
 
 
-def _print(file: str) -> list[int] | None:
-    try:
-        status = os.stat(file)
-    except (OSError, ValueError):
-        return None
-    return [status.st_ino, status.st_size, status.st_mtime_ns]
+def _print(file: str) -> list[int]:
+    """What changes with the file, or with the link that leads to it."""
+    found: list[int] = []
+    for look in (os.lstat, os.stat):
+        with contextlib.suppress(OSError, ValueError):
+            status = look(file)
+            found += [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+    return found

@@ -72,8 +72,9 @@ def is_restore(text: str) -> bool:
 
 def promised_parts(text: str) -> int:
     """How many parts of the reading the guidance *text* says come beside it."""
-    section = text.partition("## ACTION REQUIRED")[2]
-    found = re.search(r"comes beside this, in (one|\d+) parts? labelled", section)
+    # The last such line is the section's own; what a workflow says is never more than one line.
+    section = text.rpartition("\n## ACTION REQUIRED\n")[2]
+    found = re.search(r"^1\. .* comes beside this, in (one|\d{1,3}) parts? labelled", section)
     return (1 if found[1] == "one" else int(found[1])) if found else 0
 
 
@@ -128,7 +129,8 @@ def _reading_line(item: Item, situation: Situation) -> str:
     facts = []
     if item.parts:
         first, last = item.parts
-        facts.append(f"sent, part {first}" if first == last else f"sent, parts {first} to {last}")
+        where = f"part {first}" if first == last else f"parts {first} to {last}"
+        facts.append(f"sent, {where}, version {item.version}")
     elif item.trouble:
         facts.append(f"not sent: {item.trouble}" if situation.plan.parts else item.trouble)
     if item.real in situation.changed:
@@ -188,16 +190,21 @@ def _reading_steps(plan: Plan) -> list[str]:
     if plan.parts:
         steps.append(
             f"The text of the files marked as sent comes beside this, in {_parts(plan)} labelled "
-            f'"reading 1 of {len(plan.parts)}" and so on. A file whose part is missing here was not '
-            "delivered and is to be read from disk."
+            f'"reading 1 of {len(plan.parts)}" and so on. A file whose part is missing here, or is of '
+            "another version, was not delivered whole and is to be read from disk."
         )
-    if any(item.can_be_opened for item in plan.items):
-        which = "The files marked as not sent" if plan.parts else "The files under REQUIRED READING"
+    unread = [f"@{one_line(item.path, 200)}" for item in plan.items if item.can_be_opened]
+    if unread:
+        more = len(unread) - _UNREAD
+        named = ", ".join(unread[:_UNREAD]) + (f" and {more} more" if more > 0 else "")
         steps.append(
-            f"{which} carry details that a summary does not; "
+            f"Still to be read from disk: {named}. These carry details that a summary does not; "
             "reading them comes before the next change."
         )
     return steps
+
+
+_UNREAD = 5  # files that are named a second time
 
 
 def _parts(plan: Plan) -> str:

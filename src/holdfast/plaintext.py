@@ -15,13 +15,30 @@ _UNSAFE = re.compile(
     "\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # Terminal escapes go whole, so that "\x1b[31mred" becomes "red" and not "[31mred".
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?)")
+# A title that is not ended on its line is text; of that only the escape itself goes.
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256}(?:\x07|\x1b\\))")
 # A closing tag could end the element that the client wraps hook text in, and an opening one could
 # start one of the client's own. Their "<" is replaced, not removed: removing one tag may join the
 # halves of another.
+_CLIENT_TAGS = (
+    *("system-reminder", "user-prompt-submit-hook", "session-start-hook", "persisted-output"),
+    *("local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-input"),
+    *("bash-stdout", "bash-stderr", "command-name", "command-message", "command-args"),
+    *("task-notification", "tool-use-error", "new-diagnostics", "ide-selection", "ide-opened-file"),
+    *("function-calls", "function-results", "function-result"),
+)
+_INVISIBLE = "[\u00ad\u034f\u180b-\u180e\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
+_DASH = "[-_ \u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
+
+
+def _spelled(name: str) -> str:
+    """*name* with whatever a lenient reader would not see between its letters."""
+    return _INVISIBLE.join(_DASH if letter == "-" else re.escape(letter) for letter in name)
+
+
 _CLIENT_TAG = re.compile(
-    r"<(?=\s*/?\s*(?:(?:system|user|assistant|human|local|task|antml|ide)[-_:][a-z]"
-    r"|function_(?:calls|results)|command-(?:name|message|args)|tool_use_error))",
+    rf"<(?=(?:\s|/|{_INVISIBLE[:-1]})*(?:{'|'.join(map(_spelled, _CLIENT_TAGS))})(?![a-z]))"
+    rf"|<(?=(?:\s|/|{_INVISIBLE[:-1]})*antml:)",
     re.IGNORECASE,
 )
 _CLOSING_TAG = re.compile(r"<(?=\s*/\s*[A-Za-z])")

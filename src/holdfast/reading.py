@@ -25,7 +25,11 @@ OUTSIDE = "outside the project"
 FOLDER = "a folder"
 NOT_TEXT = "not text"
 EMPTY = "empty"
+NOT_FORESEEN = "not foreseen when the parts were counted"
 _BYTES_A_UNIT = 4  # at most, in any encoding that text is kept in
+_LARGEST_MARKED = 8 * 1024 * 1024
+_SHOWN_BY_READ = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")  # though they are no text
+_LONGEST_FENCE = 200
 
 
 class Item(NamedTuple):
@@ -38,22 +42,34 @@ class Item(NamedTuple):
     digest: str = ""  # of the bytes that were sent
 
     @property
+    def version(self) -> str:
+        """Tells one edition of the file from another, in few letters."""
+        return self.digest[:8]
+
+    @property
     def can_be_opened(self) -> bool:
         """Whether an agent that has not been sent the text could read it all the same.
 
         What lies outside does not count: a repository's word is no reason to go and read there.
         """
-        never = {MISSING, OUTSIDE, FOLDER, EMPTY}
-        return self.parts is None and self.trouble not in never and _openable(self.real)
+        if self.parts is not None or self.trouble in {MISSING, OUTSIDE, FOLDER, EMPTY}:
+            return False
+        if self.trouble == NOT_TEXT and not self.real.lower().endswith(_SHOWN_BY_READ):
+            return False
+        return _openable(self.real)
 
     @property
     def mark(self) -> str:
-        """Tells one state of the file from another: by what was sent, else by size and time."""
+        """The digest of the file, sent or not; of one that is very long, its size and time."""
         if self.digest or self.trouble in {MISSING, OUTSIDE}:
             return self.digest
         try:
+            return _digest(read_file(self.real, _LARGEST_MARKED)[0])
+        except StateUnreadable:
+            pass
+        try:
             status = os.stat(self.real)
-        except OSError:
+        except (OSError, ValueError):
             return ""
         return f"{status.st_size} {status.st_mtime_ns}"
 
@@ -84,7 +100,11 @@ def resolve(root: Path, reading: Sequence[str], roots: Sequence[str] = ()) -> li
         path = written.strip().removeprefix("@")
         if not path or "\0" in path:
             continue
-        real = os.path.realpath(root / os.path.expanduser(path))
+        try:
+            real = os.path.realpath(root / os.path.expanduser(path))
+        except (OSError, ValueError):  # no name that a file can have, or it is being replaced
+            items.append(Item(path, trouble=MISSING))
+            continue
         if real in seen:
             continue
         seen.add(real)
@@ -103,7 +123,10 @@ def _obstacle(real: str, allowed: Sequence[str]) -> str:
 
 
 def _openable(real: str) -> bool:
-    return os.path.isfile(real) and os.access(real, os.R_OK)
+    try:
+        return os.path.isfile(real) and os.access(real, os.R_OK) and os.path.getsize(real) > 0
+    except OSError:
+        return False
 
 
 def plan(items: Sequence[Item], budget: Budget, workflow: str, most: int | None = None) -> Plan:
@@ -116,25 +139,29 @@ def plan(items: Sequence[Item], budget: Budget, workflow: str, most: int | None 
     packer = _Packer(parts, budget.a_part, f'{_HEADING}"{one_line(workflow, 120)}".')
     planned = []
     for item in items:
-        if item.trouble:
-            planned.append(item)
-            continue
-        text = _text_of(item.real, budget.a_file)
+        text = _Unsendable(item.trouble) if item.trouble else _text_of(item.real, budget.a_file)
         if isinstance(text, _Unsendable):
             planned.append(item._replace(trouble=text.reason))
             continue
-        span = packer.add(item.path, text.lines)
-        if span is None:
-            reason = f"over the budget of {budget.parts} parts"
-            planned.append(item._replace(trouble=reason))
+        sent = item._replace(digest=text.digest)
+        span = packer.add(sent, text)
+        if span:
+            planned.append(sent._replace(parts=span))
         else:
-            planned.append(item._replace(parts=span, digest=text.digest))
+            planned.append(sent._replace(trouble=_no_room(parts, budget.parts)))
     return Plan(planned, packer.render())
+
+
+def _no_room(parts: int, budget: int) -> str:
+    if parts < budget:
+        return NOT_FORESEEN
+    return f"over the budget of {parts} part{'' if parts == 1 else 's'}"
 
 
 class _Text(NamedTuple):
     lines: list[str]
     digest: str
+    fence: str
 
 
 class _Unsendable(NamedTuple):
@@ -145,7 +172,9 @@ def _text_of(real: str, limit: int) -> _Text | _Unsendable:
     try:
         if os.path.getsize(real) > limit * _BYTES_A_UNIT:
             return _Unsendable(_too_long(limit))
-        data, _ = read_file(real, limit * _BYTES_A_UNIT)
+        data, _ = read_file(real, limit * _BYTES_A_UNIT, follow=False)
+        if os.path.realpath(real) != real:  # a folder on its way was replaced by a link
+            return _Unsendable("cannot be read: it is being replaced")
     except OSError as error:
         return _Unsendable(f"cannot be read: {error.strerror or error}")
     except StateUnreadable as error:
@@ -158,7 +187,23 @@ def _text_of(real: str, limit: int) -> _Text | _Unsendable:
         return _Unsendable(EMPTY)
     if units(text) > limit:
         return _Unsendable(_too_long(limit))
-    return _Text(text.removesuffix("\n").split("\n"), hashlib.sha256(data).hexdigest())
+    fence = _fence_for(text)
+    if fence is None:
+        return _Unsendable("it cannot be quoted: it has long runs of both ` and ~")
+    return _Text(text.removesuffix("\n").split("\n"), _digest(data), fence)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _fence_for(text: str) -> str | None:
+    """A fence that is longer than any run of its character in *text*, so that none closes it."""
+    for character in "`~":
+        longest = max(map(len, re.findall(f"{character}+", text)), default=0)
+        if longest < _LONGEST_FENCE:
+            return character * max(3, longest + 1)
+    return None
 
 
 def _too_long(limit: int) -> str:
@@ -184,7 +229,7 @@ class _Row(NamedTuple):
 class _Piece(NamedTuple):
     """Rows of one file that go into one part."""
 
-    path: str
+    item: Item
     rows: Sequence[_Row]
     of: int  # lines that the file has
     fence: str
@@ -199,18 +244,19 @@ class _Piece(NamedTuple):
         return f"lines {first.number}-{last.number} of {self.of}"
 
     def render(self, part: int, parts: int) -> str:
-        label = f"reading {part} of {parts}: {one_line(self.path, 400)}, {self.where}"
+        name = f"{one_line(self.item.path, 400)}, version {self.item.version}"
+        label = f"reading {part} of {parts}: {name}, {self.where}"
         return "\n".join([label, self.fence, *(row.text for row in self.rows), self.fence])
 
 
-_LABEL = re.compile(r"^reading (\d+) of \d+: (.+)$", re.MULTILINE)
+_LABEL = re.compile(r"^reading (\d+) of (\d+): (.+)$", re.MULTILINE)
 _HEADING = "Required reading of the workflow "
 
 
-def part_number(text: str) -> int:
-    """Which part *text* is; 0 when it is none."""
+def part_number(text: str) -> tuple[int, int] | None:
+    """Which part *text* is, and of how many; None when it is none."""
     found = _LABEL.search(text) if text.startswith(_HEADING) else None
-    return int(found[1]) if found else 0
+    return (int(found[1][:4]), int(found[2][:4])) if found else None
 
 
 def labels(text: str) -> list[str]:
@@ -219,10 +265,10 @@ def labels(text: str) -> list[str]:
     for line in text.split("\n"):
         if fence:
             fence = "" if line == fence else fence
-        elif line.startswith("```"):
+        elif line.startswith(("```", "~~~")):
             fence = line
         elif label := _LABEL.fullmatch(line):
-            found.append(label[2])
+            found.append(label[3])
     return found
 
 
@@ -240,11 +286,11 @@ class _Packer:
         self._parts: list[list[_Piece]] = []
         self._room = 0
 
-    def add(self, path: str, lines: Sequence[str]) -> tuple[int, int] | None:
+    def add(self, item: Item, text: _Text) -> tuple[int, int] | None:
         """The parts that the file went into; None when it does not fit, and nothing changed."""
         before = [list(part) for part in self._parts], self._room
         first = 0
-        for piece in self._pieces(path, lines):
+        for piece in self._pieces(item, text):
             if piece is None:
                 if len(self._parts) >= self._most:
                     self._parts, self._room = before
@@ -257,20 +303,18 @@ class _Packer:
             first = first or len(self._parts)
         return first, len(self._parts)
 
-    def _pieces(self, path: str, lines: Sequence[str]) -> Iterator[_Piece | None]:
+    def _pieces(self, item: Item, text: _Text) -> Iterator[_Piece | None]:
         """The file in pieces that fit; None asks for a new part."""
-        # A fence that is longer than any run of backticks in the file cannot be closed by it.
-        longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
-        fence = "`" * max(3, longest + 1)
+        lines, fence = text.lines, text.fence
         widest = _Row(len(lines), "", f"characters {10**7}-{10**7}")
-        frame = units(_Piece(path, [widest], len(lines), fence).render(_WIDEST, _WIDEST))
+        frame = units(_Piece(item, [widest], len(lines), fence).render(_WIDEST, _WIDEST))
         frame += units(_BETWEEN)
         rows = list(_rows(lines, self._size - units(self._heading) - frame))
         at = 0
         while at < len(rows):
             count = _fitting(rows, at, self._room - frame)
             if count:
-                yield _Piece(path, rows[at : at + count], len(lines), fence)
+                yield _Piece(item, rows[at : at + count], len(lines), fence)
                 at += count
             else:
                 yield None

@@ -12,10 +12,12 @@ from holdfast.errors import AnyPath, StateUnreadable
 DEEPEST = 64  # levels of JSON; more would break the tools that write it again
 
 
-def read_file(path: AnyPath, limit: int) -> tuple[bytes, float]:
-    """The bytes of *path* and its mtime, or StateUnreadable."""
+def read_file(path: AnyPath, limit: int, *, follow: bool = True) -> tuple[bytes, float]:
+    """The bytes of *path* and its mtime, or StateUnreadable. Unless *follow*, it may be no link."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+    flags |= 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, flags)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise StateUnreadable(path, _reason(error)) from error
     try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 
-from holdfast import compactions, forecast, guidance, observing, reading
+from holdfast import compactions, forecast, guidance, observing, reading, watching
 from holdfast.formats import signs
 from holdfast.formats.base import Workflow
 from holdfast.project import contains
-from holdfast.reading import Budget, Plan
+from holdfast.reading import NOT_FORESEEN, Budget, Plan
 from holdfast.selection import Choice
 from holdfast.settings import PROJECT_FILE
 from holdfast.sync import Synced
@@ -17,6 +17,19 @@ from holdfast.sync import Synced
 _NAMED = 8  # other workflows; the rest are counted
 _ROOM = 500  # units for one line of what was observed
 SENT_AT = frozenset({"compact", "resume", "fork"})  # the sources that the parts are registered for
+
+
+def depth(synced: Synced, choice: Choice, source: str) -> str:
+    """What a session that begins with *source* gets: full, line or off."""
+    settings = synced.place.settings
+    if not settings.enabled:
+        return "off"
+    found = settings.restores(source)
+    several = sum(each.standing == "active" for each in (choice.chosen, *choice.others) if each) > 1
+    # A fork has an id that nothing is known of, not even whose fork it is.
+    return (
+        "line" if found == "full" and source == "fork" and several and not synced.claim else found
+    )
 
 
 def reading_of(synced: Synced, workflow: Workflow, arrival: str, most: int | None = None) -> Plan:
@@ -29,20 +42,28 @@ def reading_of(synced: Synced, workflow: Workflow, arrival: str, most: int | Non
     if settings.reading != "send" or arrival not in SENT_AT:
         return Plan(items, [])
     budget = Budget(settings.parts, settings.file_budget)
-    return reading.plan(items, budget, briefing.name, most)
+    plan = reading.plan(items, budget, briefing.name)
+    if most is not None and len(plan.parts) > most:
+        return reading.plan(items, budget, briefing.name, most)
+    return plan
 
 
-def foreseen(synced: Synced) -> int | None:
-    """How many parts the hooks that ask for one beyond were told that there are."""
-    return forecast.parts(synced.state_dir, synced.session)
+def foresee(synced: Synced, workflow: Workflow, arrival: str, plan: Plan | None = None) -> None:
+    """Note how many parts the reading has, for the hooks that ask for one beyond.
 
-
-def foresee(synced: Synced, workflow: Workflow, plan: Plan) -> None:
-    """Note how many parts *plan* has, for the hooks that ask for one beyond."""
-    root = synced.place.root
-    deciding = [workflow.briefing.state_path, workflow.source, *signs.DECLARING, PROJECT_FILE]
-    files = [str(root / path) for path in deciding if path]
-    files += [item.real for item in plan.items]
+    *plan* is what was just made; if it was held to an earlier forecast, that is not noted again.
+    """
+    if arrival not in SENT_AT:
+        return
+    if plan is None or any(item.trouble == NOT_FORESEEN for item in plan.items):
+        plan = reading_of(synced, workflow, arrival)
+    root, settings = synced.place.root, synced.place.settings
+    places = [path for paths in signs.SIGNS.values() for path in paths]
+    places += [watching.base(pattern) for pattern in settings.plans]
+    deciding = [workflow.briefing.state_path, workflow.source, *places, PROJECT_FILE]
+    files = [str(root / path) for path in deciding if path is not None]
+    files += [synced.config_file] if synced.config_file else []
+    files += [str(root / os.path.expanduser(item.path)) for item in plan.items]
     forecast.record(synced.state_dir, synced.session, len(plan.parts), files, synced.place.now)
 
 

@@ -128,7 +128,9 @@ def _is_folders(value: object) -> bool:
 
 def _is_restore(value: object) -> bool:
     return isinstance(value, dict) and all(
-        source in RESTORE and depth in {"full", "line", "off"} for source, depth in value.items()
+        # A tuple: what is no text may not even be looked up in a set.
+        source in RESTORE and depth in ("full", "line", "off")
+        for source, depth in value.items()
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast import forecast, journal, ledger, observing, project, sessions, settings
+from holdfast import delivery, forecast, journal, ledger, observing, project, sessions, settings
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
 from holdfast.formats.base import Place, Workflow
@@ -33,6 +33,7 @@ class Synced:
     saved: list[str] = field(default_factory=list)
     failure: HoldfastError | None = None
     searched: Sequence[str] = ()
+    config_file: str | None = None  # the user's settings
 
     @property
     def root(self) -> str:
@@ -82,6 +83,13 @@ class Synced:
         except HoldfastError:
             return  # then they are told once more
 
+    def stay(self) -> None:
+        """Record that this session began here, so that it stays with this root wherever it goes."""
+        if self.session and self.claim is None:
+            at = self.place.now.isoformat()
+            self.claim = sessions.Claim(self.session, self.root, "", at, "")
+            sessions.remember(self.state_dir, self.claim, self.place.now)
+
     def take(self, workflow: Workflow) -> None:
         """Record that this session owns *workflow*, from now on or still."""
         if not self.session:
@@ -89,6 +97,7 @@ class Synced:
         same = self.claim and (self.claim.workflow, self.claim.root) == (workflow.key, self.root)
         if not same:
             forecast.forget(self.state_dir, self.session)
+            delivery.forget(self.state_dir, self.session)
             local = (each for each in self.workflows if each.declared == "local")
             declared = next((each.key for each in local if each.standing == "active"), "")
             at = self.place.now.isoformat()
@@ -140,6 +149,7 @@ def run(
     place = place_for(cwd, claim if stay else None, surroundings, clock)
     synced = Synced(place, cwd, session, surroundings.state_dir, claim)
     synced.searched = project.candidates(cwd, surroundings.client_project)
+    synced.config_file = surroundings.config_file
     synced.notes += place.problems
     if not place.settings.enabled:
         return synced

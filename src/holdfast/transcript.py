@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.errors import StateUnreadable
 
 _EVENT = "SessionStart"
 _COMPACT = f"{_EVENT}:compact"  # so each hook's own result is named; what they said together is not
 _LONGEST_LINE = 64 * 1024 * 1024
+
+
+class Failure(NamedTuple):
+    """A hook that did not come to its end."""
+
+    command: str
+    reason: str
 
 
 @dataclass
@@ -23,7 +31,7 @@ class Compaction:
     trigger: str
     contexts: list[str] = field(default_factory=list)  # as the model got them
     said: list[str] = field(default_factory=list)  # stdout of each hook
-    errors: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     hook: str = _COMPACT  # whose results stand before this point of the transcript
 
 
@@ -31,6 +39,8 @@ def last_compaction(path: Path) -> Compaction | None:
     """The last compaction in the transcript at *path*; None when there was none."""
     last = None
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise StateUnreadable(path, "not a regular file")
         with path.open("rb") as lines:
             while line := lines.readline(_LONGEST_LINE):
                 # A transcript may be long, and most of its lines are none of our business.
@@ -74,9 +84,10 @@ def _note(compaction: Compaction, record: dict[str, Any]) -> None:
         compaction.contexts += _texts(attachment.get("content"))
     elif kind == "hook_success":
         compaction.said += _texts(attachment.get("stdout"))
-    elif isinstance(kind, str) and "error" in kind:
-        what = attachment.get("stderr") or attachment.get("content") or kind
-        compaction.errors.append(f"{attachment.get('command') or 'a hook'}: {what}")
+    elif isinstance(kind, str) and ("error" in kind or "cancelled" in kind):
+        late = "it took too long" if attachment.get("timedOut") else ""
+        reason = late or attachment.get("stderr") or attachment.get("content") or kind
+        compaction.failures.append(Failure(str(attachment.get("command")), str(reason)))
 
 
 def _texts(content: object) -> Iterator[str]:

@@ -9,7 +9,8 @@ import os
 from collections.abc import Sequence
 
 from holdfast.formats import signs
-from holdfast.settings import PROJECT_FILE
+from holdfast.project import contains
+from holdfast.settings import PROJECT_FILE, load
 
 _MOST = 100  # plans that are watched one by one
 
@@ -19,20 +20,31 @@ def paths(folders: Sequence[str], plans: Sequence[str]) -> list[str]:
 
     Of several missing paths in one folder the client sees only one appear, and none whose own
     folder is missing. So each folder has at most one, and CLAUDE.local.md goes before plans.
+    What a link leads to is watched only below the same folder: a link to / would watch the machine.
     """
-    wanted = [os.path.join(folder, name) for folder in folders for name in signs.DECLARING]
+    wanted = [(folder, name) for folder in folders for name in signs.DECLARING]
     for folder in folders:
-        for pattern in plans:
-            wanted += _of(folder, pattern)
+        wanted += [(folder, path) for pattern in plans for path in _of(folder, pattern)]
     found, waiting = [], set()
-    for path in dict.fromkeys(_watchable(each) for each in wanted):
+    for folder, name in wanted:
+        path = _watchable(os.path.join(folder, name))
         parent = os.path.dirname(path)
+        if path in found or not _is_below(folder, path):
+            continue
         if os.path.lexists(path):
             found.append(path)
         elif parent not in waiting:
             waiting.add(parent)
             found.append(path)
     return found
+
+
+def _is_below(folder: str, path: str) -> bool:
+    try:
+        real, top = os.path.realpath(path), os.path.realpath(folder)
+    except (OSError, ValueError):
+        return False
+    return real != top and contains(top, real)
 
 
 def _watchable(path: str) -> str:
@@ -45,24 +57,24 @@ def _watchable(path: str) -> str:
 def concerns(path: str, folders: Sequence[str], plans: Sequence[str]) -> bool:
     """Whether *path* may declare a workflow, told by its name alone."""
     name = os.path.basename(path)
+    # A project's own settings may name other plans; they are read only where there are any.
+    own = [each for each in folders if os.path.lexists(os.path.join(each, PROJECT_FILE))]
+    for folder in own:
+        plans = [*plans, *load(folder, None).settings.plans]
     names = [*signs.DECLARING, *(pattern.rpartition("/")[2] for pattern in plans)]
-    if any(fnmatch.fnmatch(name, each) for each in names):
-        return True
-    # A project's own settings may name other plans.
-    own = any(os.path.lexists(os.path.join(folder, PROJECT_FILE)) for folder in folders)
-    return own and name.endswith(".md")
+    return any(fnmatch.fnmatch(name, each) for each in names)
+
+
+def base(pattern: str) -> str:
+    """The file or folder that all of *pattern* lies in; empty when that is the project."""
+    names = [name for name in pattern.split("/") if name not in {"", "."}]
+    return "/".join(itertools.takewhile(lambda name: not glob.has_magic(name), names))
 
 
 def _of(folder: str, pattern: str) -> list[str]:
-    if not glob.has_magic(pattern):
-        return [os.path.join(folder, pattern)]
-    fixed = []
-    for name in pattern.split("/"):
-        if glob.has_magic(name):
-            break
-        fixed.append(name)
-    if fixed:
-        return [os.path.join(folder, *fixed)]
+    """What *pattern* makes worth watching below *folder*."""
+    if base(pattern):
+        return [base(pattern)]
     # To watch the folder itself would be to watch the whole project; new plans wait for PreCompact.
     matches = itertools.islice(glob.iglob(pattern, root_dir=folder), _MOST)
-    return [os.path.join(folder, match) for match in matches]
+    return [each for each in matches if os.path.isfile(os.path.join(folder, each))]

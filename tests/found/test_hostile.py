@@ -194,7 +194,7 @@ def test_reading_outside_is_marked_unless_the_user_allows_it(
     user = holdfast_project.home / ".config" / "holdfast" / "holdfast.toml"
     user.parent.mkdir(parents=True)
     user.write_text(f'reading_roots = ["{shared}"]\n', encoding="utf-8")
-    assert "@link.md (sent, part 1)" in compaction_cycle().guidance
+    assert "@link.md (sent, part 1, version " in compaction_cycle().guidance
 
 
 def test_a_nul_in_a_setting_is_an_error_in_the_settings(

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 
 PIECE = re.compile(
-    r"^reading (?P<part>\d+) of (?P<parts>\d+): (?P<path>.+?), "
+    r"^reading (?P<part>\d+) of (?P<parts>\d+): (?P<path>.+?), version \w+, "
     r"lines? (?P<first>\d+)(?:-(?P<last>\d+))? of (?P<of>\d+)"
-    r"(?:, characters (?P<begin>\d+)-\d+)?\n(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",
+    r"(?:, characters (?P<begin>\d+)-\d+)?\n(?P<fence>`{3,}|~{3,})\n(?P<text>.*?)\n(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
 

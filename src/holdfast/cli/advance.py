@@ -183,10 +183,15 @@ def read(app: App, paths: tuple[str, ...], drop: bool, excuse: bool, name: str |
     """Add required reading."""
     root = app.look().place.root
     written = tuple(_from_root(path, root) for path in paths)
+    paths_here = [str(root / os.path.expanduser(path.removeprefix("@"))) for path in written]
+    if excuse and drop:
+        raise click.UsageError("--excuse lets a file pass, --drop takes it out: give one of them.")
     if excuse:
-        _excuse(app, [str(root / path.removeprefix("@")) for path in written])
-    else:
-        _items(app, name, "required_reading", written, drop)
+        _excuse(app, paths_here)
+        return
+    _items(app, name, "required_reading", written, drop)
+    if drop and app.surroundings.session:  # what is not required need not be opened
+        delivery.opened(app.surroundings.state_dir, app.surroundings.session, paths_here)
 
 
 def _excuse(app: App, paths: list[str]) -> None:
@@ -195,7 +200,7 @@ def _excuse(app: App, paths: list[str]) -> None:
     for path in excused:
         say(f"excused in this session: {path}")
     if not excused:
-        say("None of these has still to be opened in this session.")
+        say("None of these is required reading that this session has still to open.")
 
 
 def _from_root(path: str, root: Path) -> str:

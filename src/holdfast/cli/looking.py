@@ -238,7 +238,8 @@ def preview(app: App, name: str | None, source: str, part: int | None, as_json: 
         facts = {"workflow": workflow.name, "source": source, "guidance": guidance}
         dump({**facts, "parts": plan.parts})
     else:
-        say(plan.parts[part - 1] if part is not None else guidance)
+        # As it is sent: what could harm a terminal was taken out of it before.
+        click.echo(plan.parts[part - 1] if part is not None else guidance)
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from holdfast import restore
+from holdfast import delivery, restore
 from holdfast.cli.app import App, find, pass_app, say, tell
 from holdfast.clock import iso
 from holdfast.errors import IllegalMove, NoSuchWorkflow
@@ -123,6 +123,8 @@ def ignore(app: App, name: str | None) -> None:
     synced = app.change(save=False)
     workflow = app.meant(synced, name)
     lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=True)
+    if synced.claim and synced.claim.workflow == workflow.key:
+        delivery.forget(synced.state_dir, synced.session)
     say(f"Workflow ignored: {workflow.name}. Take it up again: holdfast resume {workflow.name!r}")
 
 

@@ -98,5 +98,6 @@ def _link_targets(text: str) -> Iterator[str]:
 
 
 def _trimmed(token: str) -> str:
-    path = token.strip(MARKS).rstrip(":;,.!?").strip(MARKS)
+    home = "~/" if token.startswith("~/") else ""  # which is no strike-through
+    path = home + token.removeprefix(home).strip(MARKS).rstrip(":;,.!?").strip(MARKS)
     return path.rstrip(")") if "(" not in path else path
