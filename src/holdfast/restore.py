@@ -25,11 +25,11 @@ def depth(synced: Synced, choice: Choice, source: str) -> str:
     if not settings.enabled:
         return "off"
     found = settings.restores(source)
-    several = sum(each.standing == "active" for each in (choice.chosen, *choice.others) if each) > 1
+    if source != "fork" or found != "full" or (synced.claim and synced.claim.workflow):
+        return found
     # A fork has an id that nothing is known of, not even whose fork it is.
-    return (
-        "line" if found == "full" and source == "fork" and several and not synced.claim else found
-    )
+    several = sum(each.standing == "active" for each in (choice.chosen, *choice.others) if each) > 1
+    return "line" if several else "full"
 
 
 def reading_of(synced: Synced, workflow: Workflow, arrival: str, most: int | None = None) -> Plan:
