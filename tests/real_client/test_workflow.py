@@ -83,6 +83,9 @@ def test_twenty_compactions_in_a_row(binary: Path, tmp_path: Path) -> None:
     (state,) = place.states()
     assert state["phase"]["current"] == 21
     assert len(state["key_reminders"]) == 20
+    # The stand-in's summaries say nothing of the workflow.
+    status = place.holdfast("status")
+    assert "compactions: 20, the last summary kept 0 of 23: not the name" in status
 
 
 def converse(session: PrintMode) -> None:
@@ -264,7 +267,7 @@ def test_the_gate_denies_an_edit_until_the_file_was_read(binary: Path, tmp_path:
         session.close()
     told = first_after(stand_in.requests).text
     assert "@docs/long.md (not sent: over the budget of 60,000 characters a file)" in told
-    assert "@docs/short.md (sent, part 1)" in told
+    assert "@docs/short.md (sent, part 1, version " in told
     denied, read, edited = [each.tool_results for each in stand_in.requests if each.tool_results][
         -3:
     ]
@@ -352,7 +355,9 @@ def test_a_resumed_session_is_not_sent_the_same_twice(binary: Path, place: Workp
             session.close()
     text = stand_in.requests[-1].text
     assert "an edition that is new" in text
-    assert "@docs/guide 1.md (sent, part 1; changed since the last restore)" in text
+    assert re.search(
+        r"@docs/guide 1\.md \(sent, part 1, version \w+; changed since the last restore\)", text
+    )
 
 
 def test_what_the_session_was_doing_is_named(binary: Path, tmp_path: Path) -> None:
