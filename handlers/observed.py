@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from holdfast import journal
+from holdfast import journal, jsonlines
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.plaintext import one_line
@@ -15,7 +15,7 @@ from holdfast.project import Surroundings
 from holdfast.wire.events import Subagent, Task
 from holdfast.wire.replies import Nothing, Reply
 
-_MOST = 12  # subagents of one list, so that a line is not too long
+_ROOM = journal.LONGEST_LINE - 200  # bytes for one list
 _TEXT = 200
 
 
@@ -38,9 +38,10 @@ def _subagent(event: Subagent) -> list[Mapping[str, object]]:
     if event.kind:
         records.append({"agent": name[:_TEXT], "kind": event.kind[:_TEXT], "running": starts})
     listed = _listed(event.running, name) if event.running is not None and not starts else None
-    if (
-        listed is not None and len(listed) <= _MOST
-    ):  # part of a list would say that the rest is gone
+    if listed is not None:
+        # Part of a list would say that the rest is gone; without their words all of them fit.
+        if len(jsonlines.encode({"listed": listed})) > _ROOM:
+            listed = [[row[0], "", ""] for row in listed]
         records.append({"listed": listed})
     return records
 

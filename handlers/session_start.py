@@ -118,7 +118,9 @@ def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) ->
 
 def _counted(synced: Synced, workflow: Workflow) -> list[str]:
     """Count the compaction, and say what went wrong; that is no reason not to restore."""
-    wait = 0.0 if synced.failure else HOOK_WAIT  # who has waited in vain does not wait again
+    wait = (
+        0.0 if synced.failure or synced.waited else HOOK_WAIT
+    )  # who has waited in vain does not wait again
     try:
         compactions.started(synced.place, workflow, synced.session, wait)
     except HoldfastError as error:

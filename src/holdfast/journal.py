@@ -23,14 +23,17 @@ from datetime import datetime
 from typing import NamedTuple
 
 from holdfast import clock, jsonlines, project, sessions, settings
+from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.project import Surroundings
 from holdfast.regular import read_file
 
 LONGEST_LINE = 4_000  # bytes
 LARGEST = 1024 * 1024  # beyond it nothing is added until it is folded
+_FOR_FILES = LARGEST * 3 // 4  # there are most of them, and they may not keep out how a check ended
 _KIND = "journals"
 _TAKEN = ".folding-"
+_MOST_TAKEN = 3  # files whose saving failed
 _PATIENCE = 1.0  # seconds for a line that is just being written
 
 
@@ -64,11 +67,11 @@ def note(
         if len(line) > LONGEST_LINE:
             continue
         with contextlib.suppress(OSError):
-            if add(path, line):
+            if add(path, line, _FOR_FILES if "file" in record else LARGEST):
                 sessions.prune(os.path.dirname(path), now)
 
 
-def add(path: str, line: bytes) -> bool:
+def add(path: str, line: bytes, most: int = LARGEST) -> bool:
     """Add *line* to the file that is at *path* when it is written; returns whether it is the first."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
@@ -79,7 +82,7 @@ def add(path: str, line: bytes) -> bool:
             size = os.fstat(descriptor).st_size
             if not _in_place(descriptor, path):  # taken since it was opened
                 continue
-            if size + len(line) <= LARGEST:
+            if size + len(line) <= most:
                 os.write(descriptor, line)
             return size == 0
         finally:
@@ -110,7 +113,10 @@ def take(state_dir: str | None, session: str | None) -> Taken:
     path = _path(state_dir, session)
     # Where the rename fails, as it does under Windows while a line is written, the next save does it.
     with contextlib.suppress(OSError):
-        os.rename(path, f"{path.removesuffix('.jsonl')}{_TAKEN}{os.getpid()}-{time.monotonic_ns()}")
+        # Where earlier ones could not be saved, what is new waits, so that they do not pile up.
+        if len(_files(state_dir, session)) <= _MOST_TAKEN:
+            aside = f"{_TAKEN}{os.getpid()}-{time.monotonic_ns()}"
+            os.rename(path, path.removesuffix(".jsonl") + aside)
     lines: list[Mapping[str, object]] = []
     files = []
     for each in _files(state_dir, session):
@@ -120,6 +126,32 @@ def take(state_dir: str | None, session: str | None) -> Taken:
             lines += jsonlines.parse(read_file(each, 2 * LARGEST)[0])
             files.append(each)
     return Taken(lines, files)
+
+
+def belongs_to(state_dir: str | None, session: str | None) -> tuple[str, str] | None:
+    """Root and key of the workflow that the session was on when its journal began."""
+    if not state_dir or not session:
+        return None
+    for record in jsonlines.read(_begun(state_dir, session), LONGEST_LINE):
+        match record:
+            case {"root": str(root), "workflow": str(workflow)}:
+                return root, workflow
+    return None
+
+
+def begin(state_dir: str | None, session: str | None, root: str, workflow: str) -> None:
+    """What is noted from now on is of *workflow*."""
+    if not state_dir or not session or belongs_to(state_dir, session) == (root, workflow):
+        return
+    path = _begun(state_dir, session)
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        line = jsonlines.encode({"root": root, "workflow": workflow})
+        replace_file(path, line, mode=0o600)
+
+
+def _begun(state_dir: str, session: str) -> str:
+    return sessions.file_of(state_dir, _KIND, session, "of")
 
 
 def peek(state_dir: str | None, session: str | None) -> list[Mapping[str, object]]:

@@ -241,7 +241,9 @@ def _last(item: Item) -> str:
 
 
 def _newest(items: Mapping[str, Item]) -> dict[str, Item]:
-    return dict(sorted(items.items(), key=lambda each: (_last(each[1]), each[0]))[-_KEPT:])
+    """Those that are over go first, the oldest before the others."""
+    ranked = sorted(items.items(), key=lambda each: (each[1].open, _last(each[1]), each[0]))
+    return dict(ranked[-_KEPT:])
 
 
 def _timed(lines: Iterable[Line]) -> Iterable[tuple[str, Line]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast import clock, journal, observed, sidecar
 from holdfast.formats.base import Place, Workflow
-from holdfast.observed import Frame, Hands, Line, Work
+from holdfast.observed import MOST_FILES, Frame, Hands, Line, Work
 from holdfast.plaintext import one_line, units
 
 _KEY = "observed"  # in a sidecar
@@ -21,30 +21,75 @@ _TEXT = 200
 
 
 def fold(
-    place: Place, workflow: Workflow, state_dir: str | None, session: str | None, wait: float
+    place: Place, workflow: Workflow | None, state_dir: str | None, session: str | None, wait: float
 ) -> None:
-    """Save what was noted of *session* and is not saved yet, and which phase *workflow* is in."""
+    """Save what was noted of *session* and is not saved yet, and which phase *workflow* is in.
+
+    Without a workflow, because it has ended, its files and checks are of no use to anyone.
+    """
     taken = journal.take(state_dir, session)
-    frame = _frame(place, workflow)
-
-    def with_work(record: dict[str, Any]) -> dict[str, Any]:
-        work = observed.fold_work(observed.work_of(record.get(_KEY)), taken.lines, frame)
-        return {**record, _KEY: observed.encode(work)}
-
-    sidecar.update(place.store, workflow.key, wait, with_work)
-    mine = observed.of_session(taken.lines)
+    lines, earliest = _in_time(taken.lines, clock.iso(place.now))
+    if workflow is not None:
+        _fold_work(place, workflow, lines, earliest, wait)
+    mine = observed.of_session(lines)
     if session and mine:
-        _fold_hands(place, session, mine, wait)
+        _fold_hands(place, session, mine, earliest, wait)
     taken.done()
 
 
-def _fold_hands(place: Place, session: str, lines: Sequence[Line], wait: float) -> None:
+def _fold_work(
+    place: Place, workflow: Workflow, lines: Sequence[Line], earliest: str, wait: float
+) -> None:
+    frame, now = _frame(place, workflow), clock.iso(place.now)
+
+    def with_work(record: dict[str, Any]) -> dict[str, Any]:
+        before = observed.work_of(_clamped(record.get(_KEY), now, earliest))
+        return {**record, _KEY: observed.encode(observed.fold_work(before, lines, frame))}
+
+    sidecar.update(place.store, workflow.key, wait, with_work)
+
+
+def _fold_hands(
+    place: Place, session: str, lines: Sequence[Line], earliest: str, wait: float
+) -> None:
+    now = clock.iso(place.now)
+
     def with_hands(record: dict[str, Any]) -> dict[str, Any]:
-        hands = observed.fold_hands(observed.hands_of(record.get(_KEY)), lines)
-        return {**record, _KEY: observed.encode(hands)}
+        before = observed.hands_of(_clamped(record.get(_KEY), now, earliest))
+        return {**record, _KEY: observed.encode(observed.fold_hands(before, lines))}
 
     sidecar.update(place.store, sidecar.of_session(session), wait, with_hands)
     sidecar.prune(place.store, place.now)
+
+
+# A clock that was ahead for a while must not decide until the time that it showed has come.
+
+
+def _in_time(lines: Sequence[Line], now: str) -> tuple[list[Line], str]:
+    """*lines* with none after *now*, and the earliest time in them.
+
+    They stand in about the order in which they were written, so one that is late gets the time of the
+    next that is not.
+    """
+    found: list[Line] = []
+    bound = earliest = now
+    for line in reversed(lines):
+        at = line.get("at")
+        if isinstance(at, str):
+            bound = bound if at > now else at
+            earliest = min(earliest, bound)
+            found.append({**line, "at": bound})
+    return found[::-1], earliest
+
+
+def _clamped(value: Any, now: str, instead: str) -> Any:
+    """What is kept, with *instead* for each time after *now*: it was before what is folded now."""
+    if isinstance(value, dict):
+        return {key: _clamped(each, now, instead) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_clamped(each, now, instead) for each in value]
+    late = isinstance(value, str) and len(value) == len(now) and value > now
+    return instead if late and clock.parse(value) else value
 
 
 def facts(
@@ -58,8 +103,9 @@ def facts(
             record = sidecar.load(place.store, sidecar.of_session(session))
             hands = observed.hands_of(record.get(_KEY))
         if unfolded:
-            work = observed.fold_work(work, unfolded, _frame(place, workflow))
-            hands = observed.fold_hands(hands, unfolded)
+            lines, _ = _in_time(unfolded, clock.iso(place.now))
+            work = observed.fold_work(work, lines, _frame(place, workflow))
+            hands = observed.fold_hands(hands, lines)
     return observed.facts(work, hands, _phase(workflow))
 
 
@@ -69,7 +115,8 @@ def _frame(place: Place, workflow: Workflow) -> Frame:
 
 def _phase(workflow: Workflow) -> str:
     briefing = workflow.briefing
-    return f"{briefing.phase}/{briefing.phases} {briefing.phase_name}"
+    # By its number alone: a title that is corrected and a total that grows begin nothing new.
+    return str(briefing.phase)
 
 
 def told(seen: Mapping[str, Any], now: datetime, room: int) -> list[str]:
@@ -81,7 +128,8 @@ def told(seen: Mapping[str, Any], now: datetime, room: int) -> list[str]:
     if tasks := [_task_in_words(each) for each in seen["tasks"]]:
         lines.append(f"Open tasks: {_listed(tasks[:_MOST], '; ', room, len(tasks))}")
     if files := [_file_in_words(each) for each in seen["files"]]:
-        lines.append(f"Files modified in this phase: {_listed(files, ', ', room)}")
+        more = "or more others" if len(files) >= MOST_FILES else "more"
+        lines.append(f"Files modified in this phase: {_listed(files, ', ', room, more=more)}")
     if seen["check"]:
         lines.append(_check_in_words(seen["check"], now))
     return lines
@@ -119,7 +167,9 @@ def _when(at: str, now: datetime) -> str:
     return f"{moment:%H:%M} UTC" if moment.date() == now.date() else f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _listed(items: Sequence[str], separator: str, room: int, total: int = 0) -> str:
+def _listed(
+    items: Sequence[str], separator: str, room: int, total: int = 0, more: str = "more"
+) -> str:
     """As many of *items* as fit into *room*, and how many more there are."""
     kept: list[str] = []
     for item in items:
@@ -127,5 +177,5 @@ def _listed(items: Sequence[str], separator: str, room: int, total: int = 0) -> 
         if room < 0 and kept:
             break
         kept.append(item)
-    more = max(total, len(items)) - len(kept)
-    return separator.join([*kept, f"… {more} more"] if more else kept)
+    left = max(total, len(items)) - len(kept)
+    return separator.join([*kept, f"… {left} {more}"] if left else kept)

@@ -34,6 +34,7 @@ class Synced:
     failure: HoldfastError | None = None
     searched: Sequence[str] = ()
     config_file: str | None = None  # the user's settings
+    waited: bool = False  # for a lock, and in vain
 
     @property
     def root(self) -> str:
@@ -59,14 +60,24 @@ class Synced:
         elsewhere = self.claim is not None and self.claim.root != self.root
         if workflow is None or elsewhere or self.failure or not self.place.settings.observe:
             return
+        # What was noted is of the workflow that the session was on then.
+        was = journal.belongs_to(self.state_dir, self.session) or (self.root, workflow.key)
+        known = (each for each in self.workflows if (self.root, each.key) == was)
         try:
-            observing.fold(self.place, workflow, self.state_dir, self.session, wait)
+            of = workflow if was == (self.root, workflow.key) else next(known, None)
+            observing.fold(self.place, of, self.state_dir, self.session, wait)
+            if of is not workflow:  # which phase this one is in is noted, too
+                observing.fold(self.place, workflow, self.state_dir, self.session, wait)
         except HoldfastError as error:
+            self.waited = True
             self.notes.append(f"what was observed is not saved yet: {error.cause}")
+            return
+        journal.begin(self.state_dir, self.session, self.root, workflow.key)
 
     def observed(self, workflow: Workflow) -> dict[str, Any]:
         """What was seen of *workflow* and of this session, also what is not folded yet."""
-        own = workflow is self.choice().chosen
+        was = journal.belongs_to(self.state_dir, self.session)
+        own = was == (self.root, workflow.key) if was else workflow is self.choice().chosen
         unfolded = journal.peek(self.state_dir, self.session) if own else []
         return observing.facts(self.place, workflow, self.session, unfolded)
 
@@ -162,9 +173,13 @@ def run(
         synced.failure = synced.failure or survey.failure
     untold = ledger.load(place.store).untold
     synced.notes = list(dict.fromkeys([*synced.notes, *untold]))
-    if wait is not None and (synced.saved or journal.waiting(synced.state_dir, session)):
+    chosen = synced.choice().chosen if wait is not None else None
+    if wait is not None and chosen:
         # What was saved just now may be in another phase, which begins a new list of files.
-        synced.observe(synced.choice().chosen, wait)
+        if synced.saved or journal.waiting(synced.state_dir, session):
+            synced.observe(chosen, wait)
+        elif place.settings.observe:
+            journal.begin(synced.state_dir, session, synced.root, chosen.key)
     return synced
 
 
