@@ -216,6 +216,46 @@ def test_a_time_of_creation_that_lies_ahead_is_no_new_beginning(tmp_path: Path) 
     assert survived(later, beside).count == 1
 
 
+SECOND = timedelta(seconds=1)
+
+
+def test_a_workflow_that_begins_again_at_once_begins_to_count(tmp_path: Path) -> None:
+    """`complete` and `start` within seconds of the last compaction."""
+    first = replace(workflow(), created_at=NOW - timedelta(days=1))
+    where = place(tmp_path)
+    summarised(where, first, "a", check(where, first, "a", "nothing"), 2)
+    later = place(tmp_path, NOW + 2 * SECOND)
+    again = replace(first, created_at=NOW + SECOND)
+    assert survived(later, again) == Survived()
+    assert lost(later, again) == ()
+    assert started(later, again, "a", 2).count == 1
+    assert summarised(later, again, "a", None, 2).count == 1
+    assert summarised(place(tmp_path, NOW + timedelta(days=9)), again, "a", None, 2).count == 2
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["none", "none", "saved", "saved"])))
+def test_a_file_that_appears_between_two_hooks_is_no_new_beginning(
+    order: tuple[str, ...], tmp_path: Path
+) -> None:
+    """SessionStart and PostCompact side by side: one finds the workflow's file, the other none yet."""
+    for number, kind in enumerate(order):
+        where = place(tmp_path, NOW + number * SECOND)
+        found = replace(workflow(), created_at=NOW if kind == "saved" else None)
+        noted = started if number % 2 else lambda *given: summarised(*given[:3], None, given[3])
+        noted(where, found, "a", 2)
+    saved = replace(workflow(), created_at=NOW)
+    assert survived(place(tmp_path, NOW + timedelta(days=2)), saved).count == 2
+
+
+def test_two_states_that_become_one_keep_the_count(tmp_path: Path) -> None:
+    """The earlier time of creation stays then; that is no new workflow."""
+    late = replace(workflow(), created_at=NOW - timedelta(days=1))
+    started(place(tmp_path), late, "a", 2)
+    early = replace(late, created_at=NOW - timedelta(days=3))
+    assert started(place(tmp_path, NOW + SECOND), early, "a", 2).count == 2
+    assert survived(place(tmp_path, NOW + 2 * SECOND), early).count == 2
+
+
 def put(where: Place, noted: object, **others: object) -> None:
     sidecar.update(where.store, workflow().key, 2, lambda _: {**others, "compactions": noted})
 
@@ -235,6 +275,10 @@ DAMAGED = {
     "kept more than there are": {"last": {"kept": 9, "of": 6, "missing": []}},
     "missing is a text": {"last": {"kept": 5, "of": 6, "missing": "x"}},
     "the time is no time": {"at": 7},
+    "the time is the last there is": {"at": "9999-12-31T23:59:59Z"},
+    "the time is the first there is": {"at": "0001-01-01T00:00:00+14:00"},
+    "the time of creation is no time": {"created_at": [], "at": "9999-12-31T23:59:59Z"},
+    "the time of creation is the last there is": {"created_at": "9999-12-31T23:59:59Z"},
 }
 
 
@@ -245,9 +289,46 @@ def test_a_damaged_entry_counts_from_what_makes_sense(name: str, tmp_path: Path)
     put(where, DAMAGED[name])
     assert survived(where, workflow()) == Survived()
     assert lost(where, workflow()) == ()
+    saved = replace(workflow(), created_at=NOW)
+    assert survived(where, saved) == Survived()
     end(where, "a", "nothing")
     assert count(where) == 1
+    assert started(where, saved, "a", 2).count == 1
     assert len(lost(where, workflow())) == 6
+
+
+TIMES = st.sampled_from(["9999-12-31T23:59:59Z", "0001-01-01T00:00Z", "2026-05-04", "\ud800", "x"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | TIMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+FACTS = st.lists(st.fixed_dictionaries({"label": VALUES, "text": VALUES}), max_size=3)
+CHECKS = st.fixed_dictionaries(
+    {}, optional={"at": VALUES, "kept": VALUES, "of": VALUES, "missing": FACTS | VALUES}
+)
+ENTRIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "at": TIMES | VALUES,
+        "created_at": TIMES | VALUES,
+        "earlier": VALUES,
+        "sessions": st.dictionaries(st.text(), VALUES, max_size=3) | VALUES,
+        "last": CHECKS | VALUES,
+    },
+)
+
+
+@profile(max_examples=100)
+@given(ENTRIES | VALUES, st.sampled_from([None, NOW, datetime.max.replace(tzinfo=UTC)]))
+def test_no_value_in_the_sidecar_raises(noted: object, created_at: datetime | None) -> None:
+    """Whatever is there: it can be read, told and counted on."""
+    with tempfile.TemporaryDirectory() as folder:
+        where, one = place(Path(folder)), replace(workflow(), created_at=created_at)
+        put(where, noted)
+        str(survived(where, one)).encode()
+        lost(where, one)
+        assert summarised(where, one, "a", check(where, one, "a", "x"), 2).count >= 1
 
 
 def test_parts_of_a_damaged_entry(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ Rule 1: a compaction is counted once, although it is told by SessionStart(compac
         either order, and either may be missing. So each is counted by itself, and per session the
         higher number holds.
 Rule 2: of the check only the workflow's own words are noted, never a word of the summary.
-Rule 3: what another version or a broken disk left there is read as far as it makes sense, and what is
+Rule 3: a workflow that was created after the one that is noted is another one of the same name, and begins
+        at zero. Two states that become one keep the earlier time, and so the count.
+Rule 4: what another version or a broken disk left there is read as far as it makes sense, and what is
         not known stays.
 """
 
@@ -13,7 +15,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from holdfast import clock, sidecar, summary
@@ -25,7 +27,8 @@ _KEY = "compactions"
 _SESSIONS = 20  # that are counted one by one, by last use; the others are one number
 _MOST = 10**9
 _NAMED = 3  # facts that are named one by one
-# Hooks that run side by side save a new workflow and count its compaction in no certain order.
+# Hooks that run side by side save a new workflow and count its compaction in no certain order: one that
+# finds no file yet cannot note when the workflow was created, and is told from its time instead.
 _SIDE_BY_SIDE = timedelta(seconds=10)
 
 
@@ -76,7 +79,7 @@ class Survived:
 def _named(fact: Fact) -> str:
     if fact.label == summary.PHASE:
         return f"the phase ({one_line(fact.text, 60)})"
-    return f'the {fact.label} "{one_line(fact.text, 60)}"'
+    return f'the {one_line(fact.label, 60)} "{one_line(fact.text, 60)}"'
 
 
 def survived(place: Place, workflow: Workflow) -> Survived:
@@ -127,6 +130,8 @@ def _note(
 ) -> Survived:
     def changed(record: dict[str, Any]) -> dict[str, Any]:
         entry = change(_current(record, place, workflow))
+        if workflow.created_at:
+            entry["created_at"] = clock.iso(workflow.created_at)
         return {**record, _KEY: {**entry, "at": clock.iso(place.now)}}
 
     return _survived(sidecar.update(place.store, workflow.key, wait, changed)[_KEY])
@@ -166,9 +171,16 @@ def _counted(entry: dict[str, Any], session: str | None, event: str) -> dict[str
 def _current(record: Mapping[str, Any], place: Place, workflow: Workflow) -> dict[str, Any]:
     """Our entry in the sidecar, unless it is about an earlier workflow of the same name."""
     entry = dict(_mapping(record.get(_KEY)))
-    used, begun = clock.parse(_text(entry.get("at"))), workflow.created_at
-    anew = used and begun and used + _SIDE_BY_SIDE < begun <= place.now
-    return {} if anew else entry
+    return {} if _begun_anew(entry, workflow.created_at, place.now) else entry
+
+
+def _begun_anew(entry: Mapping[str, Any], begun: datetime | None, now: datetime) -> bool:
+    if begun is None or begun > now:  # not saved yet, or written by hand
+        return False
+    if noted := clock.parse(_text(entry.get("created_at"))):
+        return begun > noted
+    used = clock.parse(_text(entry.get("at")))
+    return used is not None and begun - used > _SIDE_BY_SIDE
 
 
 def _survived(entry: Mapping[str, Any]) -> Survived:
