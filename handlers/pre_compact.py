@@ -25,12 +25,12 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
         entry.decided = "nothing: switched off in the project's settings"
         return Nothing()
     choice = synced.choice()
+    restore.foresee(synced, choice.chosen)
     entry.decided = f"saved {len(synced.saved)}" if synced.saved else "nothing changed"
     entry.why += [f"saved {name!r}" for name in synced.saved]
     if choice.chosen is None:
         entry.why += [choice.why, *(f"{path}: {what}" for path, what in synced.looked)]
         return Nothing()
     entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
-    restore.foresee(synced, choice.chosen, "compact")
     lost = compactions.lost(synced.place, choice.chosen)
     return SummariserNote(guidance.for_summariser(choice.chosen.briefing, lost))

@@ -9,10 +9,9 @@ from holdfast import delivery, settings
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
-from holdfast.wire.events import PreToolUse
+from holdfast.wire.events import WRITES, PreToolUse
 from holdfast.wire.replies import Denied, Nothing, Reminder, Reply
 
-WRITES = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 MOST_DENIALS = 3  # after one restore
 
 

@@ -57,6 +57,7 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     if choice.chosen is None:
         told = _nothing(event, synced, choice, entry)
         delivery.forget(synced.state_dir, synced.session)
+        restore.foresee(synced, None)
         synced.told()
         return Restored(message=_message([*told, *notes]), watch=watch)
     entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
@@ -65,6 +66,7 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         entry.decided = f"named {choice.chosen.name!r}"
         synced.told()
         synced.stay()
+        restore.foresee(synced, choice.chosen)
         return Restored(guidance.in_one_line(choice.chosen.briefing), _message(notes), watch)
     if synced.claim and synced.claim.workflow not in {"", choice.chosen.key}:
         notes.insert(0, f"not the one before, because {choice.why}")
@@ -101,7 +103,7 @@ def _whole(
     text = restore.text(synced, chosen, choice, event.source, plan, changed)
     delivered = _delivery(synced, chosen, plan, opened)
     delivery.record(synced.state_dir, synced.session, delivered, synced.place.now)
-    restore.foresee(synced, chosen, event.source, plan)
+    restore.foresee(synced, chosen, plan if event.source in restore.SENT_AT else None)
     entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
     entry.why += _sent(plan)
     return text

@@ -16,7 +16,7 @@ from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.plaintext import one_line
 from holdfast.project import Surroundings
-from holdfast.wire.events import ToolDone
+from holdfast.wire.events import WRITES, ToolDone
 from holdfast.wire.replies import Nothing, Reply
 
 _TEXT = 200
@@ -33,7 +33,7 @@ def handle(event: ToolDone, surroundings: Surroundings, clock: Clock, entry: Ent
         if path and agent is None and event.error is None:
             delivery.opened(surroundings.state_dir, session, [path])
         return Nothing()
-    if path and event.tool in _EDITS:
+    if path and event.tool in WRITES:
         if event.error is None:
             by = {"by": agent[:_TEXT]} if agent else {}
             journal.note(surroundings, session, clock.now(), {"file": path, **by})
@@ -43,9 +43,6 @@ def handle(event: ToolDone, surroundings: Surroundings, clock: Clock, entry: Ent
     if record:
         journal.note(surroundings, session, clock.now(), record)
     return Nothing()
-
-
-_EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 
 
 def _path(event: ToolDone, cwd: str) -> str | None:

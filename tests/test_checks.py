@@ -239,7 +239,7 @@ def test_only_the_checks_of_a_line_are_reported() -> None:
         "pytest --header 'X-Api-Key: hush'",
         "pytest --db postgres://me:hush@localhost/db",
         "pytest --url 'http://localhost/?token=hush&a=1'",
-        "npm test --//registry.npmjs.org/:_authToken=hush",
+        "npm test --//host.example/:_authToken=hush",
         "docker exec -e SECRET=hush app pytest",
         "bash -c 'TOKEN=hush pytest'",
         "pytest sk-hushhushhushhush",

@@ -27,7 +27,11 @@ from holdfast.summary import Fact
 from holdfast.testing import Compactions, Project
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
-REMINDERS = ("Never skip the sitemap", "Ask Ann before the release", "Tokens expire at night")
+REMINDERS = (
+    "Never skip the sitemap",
+    "Ask for review before the release",
+    "Tokens expire at night",
+)
 
 
 def place(root: Path, now: datetime = NOW) -> Place:
@@ -157,7 +161,7 @@ def test_the_check_of_a_summary(tmp_path: Path) -> None:
     assert b"SECRET" not in written
     assert str(survived(where, workflow())) == (
         'compactions: 1, the last summary kept 4 of 6: not the next action "Write the tags", '
-        'not the reminder "Ask Ann before the release"'
+        'not the reminder "Ask for review before the release"'
     )
 
 

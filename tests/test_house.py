@@ -17,8 +17,9 @@ from holdfast.formats import signs
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import look
 from holdfast.formats.registry import FORMATS
-from holdfast.handlers import HANDLERS, PART
+from holdfast.handlers import HANDLERS, PART, tool_done
 from holdfast.settings import RESTORE, Settings
+from holdfast.wire.events import NOTED
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,6 +49,11 @@ def test_the_settings_example_is_what_the_code_registers() -> None:
     assert set(registration.hooks()) == set(HANDLERS)
     for name in (*HANDLERS.values(), PART):
         assert (ROOT / "handlers" / f"{name}.py").exists()
+
+
+def test_every_tool_that_is_noted_has_what_notes_it() -> None:
+    """A tool that is only registered, or only noted, is silently passed over."""
+    assert set(tool_done._NOTED) == set(NOTED)
 
 
 def test_the_plugin_has_the_packages_version() -> None:

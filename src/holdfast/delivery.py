@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -128,12 +129,13 @@ def opened(state_dir: str | None, session: str | None, paths: Sequence[str]) -> 
 
 
 def turn(state_dir: str | None, session: str | None, what: str) -> int:
-    """Note that *what* is about to be said, and return the how-manieth time since the restore it is.
+    """Note that *what* is about to be said, and return how often that makes it since the restore.
 
     Calls at the same moment get different numbers.
     """
     mine = f"{os.getpid()}-{time.monotonic_ns()}"
-    _add(state_dir, session, {what: mine})
+    if not _add(state_dir, session, {what: mine}):
+        return sys.maxsize  # what cannot be counted must not be said again and again
     path = sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
     said = [each[what] for each in jsonlines.read(path, _LARGEST) if what in each]
     return said.index(mine) + 1 if mine in said else len(said) + 1
@@ -146,7 +148,10 @@ def forget(state_dir: str | None, session: str | None) -> None:
             os.unlink(sessions.file_of(state_dir, _KIND, session, "jsonl"))
 
 
-def _add(state_dir: str | None, session: str | None, line: Mapping[str, object]) -> None:
-    with contextlib.suppress(OSError):
-        path = sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
+def _add(state_dir: str | None, session: str | None, line: Mapping[str, object]) -> bool:
+    path = sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
+    try:
         jsonlines.append(path, jsonlines.encode(line))
+    except OSError:
+        return False
+    return True

@@ -347,7 +347,7 @@ def facts(work: Work, hands: Hands, phase: str) -> dict[str, Any]:
                 "id": name,
                 "kind": each.mark[1],
                 "what": each.text[1],
-                "since": each.opened or each.seen,
+                "since": each.opened,  # empty where only the client's list tells of it
             }
             for name, each in hands.running()
         ],

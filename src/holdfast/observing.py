@@ -7,7 +7,7 @@ to the session and go with it to another workflow; no other session can take the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from holdfast import clock, journal, observed, sidecar
@@ -28,7 +28,7 @@ def fold(
     Without a workflow, because it has ended, its files and checks are of no use to anyone.
     """
     taken = journal.take(state_dir, session)
-    lines, earliest = _in_time(taken.lines, clock.iso(place.now))
+    lines, earliest = _in_time(taken.lines, _ahead(place))
     if workflow is not None:
         _fold_work(place, workflow, lines, earliest, wait)
     mine = observed.of_session(lines)
@@ -40,10 +40,10 @@ def fold(
 def _fold_work(
     place: Place, workflow: Workflow, lines: Sequence[Line], earliest: str, wait: float
 ) -> None:
-    frame, now = _frame(place, workflow), clock.iso(place.now)
+    frame, ahead = _frame(place, workflow), _ahead(place)
 
     def with_work(record: dict[str, Any]) -> dict[str, Any]:
-        before = observed.work_of(_clamped(record.get(_KEY), now, earliest))
+        before = observed.work_of(_clamped(record.get(_KEY), ahead, earliest))
         return {**record, _KEY: observed.encode(observed.fold_work(before, lines, frame))}
 
     sidecar.update(place.store, workflow.key, wait, with_work)
@@ -52,10 +52,10 @@ def _fold_work(
 def _fold_hands(
     place: Place, session: str, lines: Sequence[Line], earliest: str, wait: float
 ) -> None:
-    now = clock.iso(place.now)
+    ahead = _ahead(place)
 
     def with_hands(record: dict[str, Any]) -> dict[str, Any]:
-        before = observed.hands_of(_clamped(record.get(_KEY), now, earliest))
+        before = observed.hands_of(_clamped(record.get(_KEY), ahead, earliest))
         return {**record, _KEY: observed.encode(observed.fold_hands(before, lines))}
 
     sidecar.update(place.store, sidecar.of_session(session), wait, with_hands)
@@ -65,30 +65,37 @@ def _fold_hands(
 # A clock that was ahead for a while must not decide until the time that it showed has come.
 
 
-def _in_time(lines: Sequence[Line], now: str) -> tuple[list[Line], str]:
-    """*lines* with none after *now*, and the earliest time in them.
+# Less than a minute is nothing: this process may have waited for the lock while others took note.
+
+
+def _ahead(place: Place) -> str:
+    return clock.iso(place.now + timedelta(minutes=1))
+
+
+def _in_time(lines: Sequence[Line], ahead: str) -> tuple[list[Line], str]:
+    """*lines* with none after *ahead*, and the earliest time in them.
 
     They stand in about the order in which they were written, so one that is late gets the time of the
     next that is not.
     """
     found: list[Line] = []
-    bound = earliest = now
+    bound = earliest = ahead
     for line in reversed(lines):
         at = line.get("at")
         if isinstance(at, str):
-            bound = bound if at > now else at
+            bound = bound if at > ahead else at
             earliest = min(earliest, bound)
             found.append({**line, "at": bound})
     return found[::-1], earliest
 
 
-def _clamped(value: Any, now: str, instead: str) -> Any:
-    """What is kept, with *instead* for each time after *now*: it was before what is folded now."""
+def _clamped(value: Any, ahead: str, instead: str) -> Any:
+    """What is kept, with *instead* for each time after *ahead*: it was before what is folded now."""
     if isinstance(value, dict):
-        return {key: _clamped(each, now, instead) for key, each in value.items()}
+        return {key: _clamped(each, ahead, instead) for key, each in value.items()}
     if isinstance(value, list):
-        return [_clamped(each, now, instead) for each in value]
-    late = isinstance(value, str) and len(value) == len(now) and value > now
+        return [_clamped(each, ahead, instead) for each in value]
+    late = isinstance(value, str) and len(value) == len(ahead) and value > ahead
     return instead if late and clock.parse(value) else value
 
 
@@ -103,7 +110,7 @@ def facts(
             record = sidecar.load(place.store, sidecar.of_session(session))
             hands = observed.hands_of(record.get(_KEY))
         if unfolded:
-            lines, _ = _in_time(unfolded, clock.iso(place.now))
+            lines, _ = _in_time(unfolded, _ahead(place))
             work = observed.fold_work(work, lines, _frame(place, workflow))
             hands = observed.fold_hands(hands, lines)
     return observed.facts(work, hands, _phase(workflow))
@@ -138,7 +145,8 @@ def told(seen: Mapping[str, Any], now: datetime, room: int) -> list[str]:
 def _agent_in_words(agent: Mapping[str, str], now: datetime) -> str:
     what = f' "{one_line(agent["what"], _TEXT)}"' if agent["what"] else ""
     kind = one_line(agent["kind"], 60) or "subagent"
-    return f"{kind}{what} (since {_when(agent['since'], now)})"
+    since = f" (since {_when(agent['since'], now)})" if agent["since"] else ""
+    return f"{kind}{what}{since}"
 
 
 def _task_in_words(task: Mapping[str, str]) -> str:

@@ -27,20 +27,11 @@ _CLIENT_TAGS = (
     *("task-notification", "tool-use-error", "new-diagnostics", "ide-selection", "ide-opened-file"),
     *("function-calls", "function-results", "function-result"),
 )
-_INVISIBLE = "[\u00ad\u034f\u180b-\u180e\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
-_DASH = "[-_ \u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
-
-
-def _spelled(name: str) -> str:
-    """*name* with whatever a lenient reader would not see between its letters."""
-    return _INVISIBLE.join(_DASH if letter == "-" else re.escape(letter) for letter in name)
-
-
-_CLIENT_TAG = re.compile(
-    rf"<(?=(?:\s|/|{_INVISIBLE[:-1]})*(?:{'|'.join(map(_spelled, _CLIENT_TAGS))})(?![a-z]))"
-    rf"|<(?=(?:\s|/|{_INVISIBLE[:-1]})*antml:)",
-    re.IGNORECASE,
-)
+# What a reader may pass over between the letters of a tag, and what may stand for its dash.
+_INVISIBLE = "\u00ad\u034f\u180b-\u180e\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff"
+_TAG = re.compile(rf"<(?=[\s/{_INVISIBLE}]*([A-Za-z][^<>]{{0,80}}))")
+_PASSED_OVER = re.compile(f"[{_INVISIBLE}]+")
+_DASHES = re.compile("[_ \u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 _CLOSING_TAG = re.compile(r"<(?=\s*/\s*[A-Za-z])")
 _SPACE = re.compile(r"\s+")
 
@@ -58,7 +49,15 @@ def clean(text: str) -> str:
 def quoted(text: str) -> str:
     """The same for a whole file that is sent: closing tags are what some files consist of."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _CLIENT_TAG.sub("‹", _UNSAFE.sub("", _ESCAPE.sub("", text)))
+    return _TAG.sub(_unless_harmless, _UNSAFE.sub("", _ESCAPE.sub("", text)))
+
+
+def _unless_harmless(tag: re.Match[str]) -> str:
+    name = _DASHES.sub("-", _PASSED_OVER.sub("", tag[1])).lower()
+    found = name.startswith("antml:") or any(
+        name.startswith(each) and not name[len(each) :][:1].isalpha() for each in _CLIENT_TAGS
+    )
+    return "‹" if found else "<"
 
 
 def escaped(json_text: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 
 from holdfast.settings import Settings
+from holdfast.wire.events import NOTED, WRITES
 
-_WRITING = "Edit|Write|MultiEdit|NotebookEdit"
-_OBSERVED = f"{_WRITING}|Bash|Agent|Task|TaskCreate|TaskUpdate|TodoWrite"
+_WRITING = "|".join(WRITES)
+_OBSERVED = "|".join([*WRITES, *NOTED])
 
 
 def hooks(command: str = "holdfast", parts: int = Settings().parts) -> dict[str, object]:
@@ -55,7 +56,7 @@ def hooks(command: str = "holdfast", parts: int = Settings().parts) -> dict[str,
 
 
 def text() -> str:
-    """The settings file as it is written; one line a hook, since there are many."""
+    """The settings file as it is written."""
     written = json.dumps({"hooks": hooks()}, indent=2)
     return written + "\n"
 

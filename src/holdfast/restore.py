@@ -9,7 +9,7 @@ from holdfast import compactions, forecast, guidance, observing, reading, watchi
 from holdfast.formats import signs
 from holdfast.formats.base import Workflow
 from holdfast.project import contains
-from holdfast.reading import NOT_FORESEEN, Budget, Plan
+from holdfast.reading import NOT_FORESEEN, NOTHING_REQUIRED, Budget, Plan
 from holdfast.selection import Choice
 from holdfast.settings import PROJECT_FILE
 from holdfast.sync import Synced
@@ -48,20 +48,20 @@ def reading_of(synced: Synced, workflow: Workflow, arrival: str, most: int | Non
     return plan
 
 
-def foresee(synced: Synced, workflow: Workflow, arrival: str, plan: Plan | None = None) -> None:
+def foresee(synced: Synced, workflow: Workflow | None, plan: Plan | None = None) -> None:
     """Note how many parts the reading has, for the hooks that ask for one beyond.
 
     *plan* is what was just made; if it was held to an earlier forecast, that is not noted again.
     """
-    if arrival not in SENT_AT:
-        return
-    if plan is None or any(item.trouble == NOT_FORESEEN for item in plan.items):
-        plan = reading_of(synced, workflow, arrival)
     root, settings = synced.place.root, synced.place.settings
+    if workflow is None:
+        plan = NOTHING_REQUIRED
+    elif plan is None or any(item.trouble == NOT_FORESEEN for item in plan.items):
+        plan = reading_of(synced, workflow, "compact")
     places = [path for paths in signs.SIGNS.values() for path in paths]
     places += [watching.base(pattern) for pattern in settings.plans]
-    deciding = [workflow.briefing.state_path, workflow.source, *places, PROJECT_FILE]
-    files = [str(root / path) for path in deciding if path is not None]
+    places += [PROJECT_FILE, *(path for path, _ in synced.looked)]
+    files = [str(root / path) for path in places]
     files += [synced.config_file] if synced.config_file else []
     files += [str(root / os.path.expanduser(item.path)) for item in plan.items]
     forecast.record(synced.state_dir, synced.session, len(plan.parts), files, synced.place.now)

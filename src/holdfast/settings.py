@@ -41,7 +41,9 @@ class Settings(NamedTuple):
         return self.restore.get(source, "off")
 
 
-USER_ONLY = frozenset({"reading_roots"})
+USER_ONLY = frozenset({"reading_roots", "parts", "file_budget"})
+# What the user switched off, a project's file cannot switch on.
+_OFF: Mapping[str, object] = {"enabled": False, "observe": False, "reading": "list", "gate": "off"}
 
 
 class Loaded(NamedTuple):
@@ -53,7 +55,7 @@ def load(root: str | None, user_file: str | None) -> Loaded:
     """The settings that hold in *root*; never raises."""
     merged: dict[str, object] = {}
     problems: list[str] = []
-    off: list[str] = []
+    off: Mapping[str, object] = {}
     project_file = os.path.join(root, PROJECT_FILE) if root else None
     for path, is_users in ((user_file, True), (project_file, False)):
         if path is None or not os.path.lexists(path):
@@ -64,13 +66,13 @@ def load(root: str | None, user_file: str | None) -> Loaded:
             problems.append(f"settings ignored: {error}")
             continue
         if is_users:
-            off = [key for key in ("enabled", "observe") if values.get(key) is False]
+            off = {key: least for key, least in _OFF.items() if values.get(key) == least}
         restore = {**_restore_of(merged), **_restore_of(values)}
         merged.update(values)
         if restore:
             merged["restore"] = {**RESTORE, **restore}
     # Nothing that comes with a repository switches it on again.
-    merged.update(dict.fromkeys(off, False))
+    merged.update(off)
     return Loaded(Settings(**merged), tuple(problems))  # type: ignore[arg-type]  # checked key by key in _read
 
 

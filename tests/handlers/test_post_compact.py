@@ -15,7 +15,7 @@ from holdfast.store import Store
 from holdfast.testing import Compactions, Project
 
 NAME = "Page Orchestration"
-SITEMAP, ANN = "Never skip the sitemap", "Ask Ann before the release"
+SITEMAP, ANN = "Never skip the sitemap", "Ask for review before the release"
 ALL = f"{NAME} is in phase 4/10.\n- {SITEMAP}\n- {ANN}"
 WITHOUT_ANN = f"{NAME} is in phase 4/10.\n- {SITEMAP}\n- something SAID IN CONFIDENCE"
 LOST = "The last summary that was checked did not keep: 1 of 2 reminders (marked below)."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 import subprocess
 import threading
 import time
@@ -305,7 +306,7 @@ def test_an_edit_is_in_the_state_within_two_seconds(binary: Path, tmp_path: Path
         place.plan(STEPS, {})
         spent.append(until({"Edited by hand": 4, "The long way": 1}))
         session.close()
-    assert min(spent) < 2.0, spent
+    assert statistics.median_low(spent) < 2.0, spent
     assert trouble(session.messages) == []
 
 

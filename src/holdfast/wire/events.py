@@ -54,6 +54,11 @@ class FileChanged(NamedTuple):
     path: str
 
 
+# Tools of the client that change a file, and others that are noted when they have run.
+WRITES = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+NOTED = ("Bash", "Agent", "Task", "TaskCreate", "TaskUpdate", "TodoWrite")
+
+
 class PreToolUse(NamedTuple):
     envelope: Envelope
     tool: str
