@@ -132,7 +132,7 @@ def _todos(event: ToolDone) -> _Record | None:
     for each in given:
         match each:
             case {"content": str(content), "status": "pending" | "in_progress" as status}:
-                row = [one_line(content, _TEXT), status]
+                row = [_one(content), status]
                 room -= sum(len(text.encode()) for text in row) + 12
                 if room > 0:
                     rows.append(row)
@@ -140,7 +140,12 @@ def _todos(event: ToolDone) -> _Record | None:
 
 
 def _one(value: object) -> str:
-    return one_line(value, _TEXT) if isinstance(value, str) else ""
+    """One line of it, cut after what looks secret is out of it, so that no half is left."""
+    from holdfast.redaction import redacted  # noqa: PLC0415  # most calls have no text
+
+    if not isinstance(value, str):
+        return ""
+    return one_line(redacted(one_line(value, 4 * _TEXT)), _TEXT)
 
 
 _NOTED: dict[str, Callable[[ToolDone], _Record | None]] = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import checks
 from holdfast.checks import Check, check_in
+from holdfast.redaction import redacted
 
 # The command as it is typed, and as it is reported.
 CHECKS = {
@@ -92,6 +95,12 @@ CHECKS = {
     "cat > a.py <<'EOF'\nit's\nEOF\npytest -q": "pytest -q",
     "# the tests\npytest": "pytest",
     "CI=1 pytest": "CI=… pytest",
+    "bash -eo pipefail -c 'pytest | tail'": "pytest",
+    "make -j4 -Otarget test": "make -j4 -Otarget test",
+    "jest --passWithNoTests src": "jest --passWithNoTests src",
+    "source .env && pytest": "pytest",
+    ". ./env.sh; pytest": "pytest",
+    "pytest --author me": "pytest --author me",
 }
 
 NO_CHECKS = [
@@ -154,6 +163,20 @@ NO_CHECKS = [
     "sleep 5; cat check.log",
     "uv sync && uv pip list",
     "pytest 'unbalanced",
+    "pytest " + '"$(' * 3_000,
+    "make -n test",
+    "make -kn test",
+    "make --dry-run test",
+    "pytest --collect-only -q",
+    "pytest --co",
+    "pytest --fixtures",
+    "pytest -x -h",
+    "python -m pytest --co",
+    "cargo test --no-run",
+    "cargo nextest list",
+    "go test -list .",
+    "npx jest --listTests",
+    "vitest list",
 ]
 
 
@@ -189,6 +212,33 @@ def test_what_only_mentions_a_check_is_none(command: str) -> None:
         "ruff check . | head && pytest",
         "set -e; pytest && echo ok; ls",
         "(pytest; ls)",
+        "set +o pipefail; pytest | tail",
+        "set -o pipefail; make x | tee y; set +o pipefail; pytest | tail",
+        "set -e; cd web; set +e; pytest; echo done",
+        "(set -e; cd web); pytest; echo done",
+        "(set -o pipefail); pytest | tail",
+        "set -- -e; pytest; echo done",
+        "set -o pipefail; . ./env.sh; pytest | tail",
+        "set -e & pytest; echo done",
+        "{ true; set -e; } | cat; pytest; echo done",
+        "if true; then ls; set -e; fi; pytest; echo done",
+        "cd web && set -o pipefail; pytest | tail",
+        "set -o pipefail $MORE; eval more; pytest | tail",
+        "pytest | tail && set -o pipefail && mypy",
+        "set -e; (pytest; ls) && echo ok",
+        "set -n; pytest",
+        "bash -nc pytest",
+        "bash -o pipefail -c 'set +o pipefail; pytest | tail'",
+        "trap 'exit 0' EXIT; pytest",
+        "make -i test",
+        "make -ki test",
+        "make test ARGS=--collect-only",
+        "npm test -- --listTests",
+        "npm test --if-present",
+        "ruff check --exit-zero",
+        "ruff check -e .",
+        "pylint --exit-zero src",
+        "python -m flake8 --exit-zero",
     ],
 )
 def test_where_the_exit_code_is_anothers(command: str) -> None:
@@ -244,6 +294,18 @@ def test_only_the_checks_of_a_line_are_reported() -> None:
         "bash -c 'TOKEN=hush pytest'",
         "pytest sk-hushhushhushhush",
         "pytest ghp_hushhushhushhush",
+        "pytest --password -hush",
+        "pytest '--token hush'",
+        "pytest --pass hush",
+        "pytest --encryption-key=hush",
+        "pytest --signing-key hush",
+        "pytest --jwt hush",
+        "pytest --user admin:hush",
+        "pytest -u admin:hush",
+        "pytest --user=admin:hush",
+        "pytest --db=postgres://u:p@hush@host/db",
+        "pytest --url 'https://x/?sig=hush'",
+        "pytest --url 'https://x/?a=1&signature=hush'",
     ],
 )
 def test_no_secret_is_kept(command: str) -> None:
@@ -261,6 +323,87 @@ def test_the_text_is_one_short_line() -> None:
     assert len(check.text) == checks.TEXT_LIMIT
     assert check.text.endswith("…")
     assert check_in("pytest " + "x" * 200_000) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest " + "a" * 50_000,
+        "pytest " + "eyJhbGci" * 6_000,
+        "pytest " + "x-" * 20_000,
+        "pytest " + "//a:" * 10_000,
+        "make '" + "test-" * 12_000 + "\n'",
+        "./" + "test-" * 12_000,
+        "pytest&&" * 8_000,
+        "pytest;" * 8_000,
+        "pytest " + "''" * 40_000,
+        "pytest " + "a " * 40_000,
+        "(" * 50_000 + "pytest",
+        "cat <<EOF\n" + "a\n" * 40_000 + "EOF\npytest",
+        'pytest "$(' + "a" * 50_000 + ')"',
+        "pytest " + "$(" * 20_000,
+    ],
+    ids=lambda command: command[:12],
+)
+def test_no_command_takes_long(command: str) -> None:
+    """One long word took 16 s while the tool waited."""
+    begun = time.process_time()
+    check_in(command)
+    assert time.process_time() - begun < 0.25  # 0.05 on a machine that does nothing else
+
+
+def test_a_check_after_a_long_here_document_is_found() -> None:
+    """Its text is not looked at."""
+    command = "cat > a.py <<EOF\n" + "x = 1\n" * 10_000 + "EOF\npytest -q"
+    assert check_in(command) == Check("pytest -q", passes=True, fails=True)
+
+
+def test_what_was_not_looked_at_to_its_end_has_no_result() -> None:
+    """There may be a "|| true" in the rest."""
+    check = check_in("pytest -q; " + "ls a b c;" * 5_000)
+    assert check
+    assert not check.passes
+    assert not check.fails
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "github_pat_11ABCDEFG0abcdefghij",
+        "sk-proj-abcdefghijklmnop1234",
+        "xoxb-123456789012-abcdefghijkl",
+        "AKIAIOSFODNN7EXAMPLE",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+        "glpat-abcdefghijklmnopqrst",
+        "password=hunter2",
+        "password: hunter2",
+        "--token hunter2",
+        "https://me:hunter2@example.com/a",
+    ],
+)
+def test_no_secret_is_left_in_a_text(secret: str) -> None:
+    """Anywhere in a sentence."""
+    shown = redacted(f"Replace {secret} in the docs")
+    assert secret.rpartition(" ")[2].rpartition("=")[2] not in shown
+    assert "hunter2" not in shown
+    assert shown.startswith("Replace ")
+    assert shown.endswith("in the docs")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Token: rotate it every day",
+        "Write the auth middleware (phase 2: sessions)",
+        "Move task-management-and-scheduling to src/tokenizer.py",
+        "Add the secrets page, pass the keys on",
+        "See http://localhost:8080/@scope/name",
+    ],
+)
+def test_a_text_without_secrets_stays(text: str) -> None:
+    """What only speaks of them."""
+    assert redacted(text) == text
 
 
 @given(st.text(alphabet="pytest make&|;()<>'\"\\$`{}#\n=-EOF!", max_size=60) | st.text(max_size=60))

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from holdfast import shell
 from holdfast.plaintext import one_line
-from holdfast.programs import SHELLS, is_check, name_of
+from holdfast.programs import SHELLS, hides_result, is_check, name_of
+from holdfast.redaction import is_secret_name, redacted
 from holdfast.shell import ASSIGNMENT, Simple, Word
 
 TEXT_LIMIT = 200
@@ -26,52 +27,152 @@ class Check(NamedTuple):
     fails: bool  # another exit code says that they failed
 
 
+class _Options(NamedTuple):
+    """What `set` has switched on in a shell; None where that cannot be told."""
+
+    errexit: bool | None = False
+    pipefail: bool | None = False
+    runs: bool | None = True  # nothing runs with `set -n`
+
+
+_UNKNOWN = _Options(None, None, None)
+
+
 def check_in(source: str) -> Check | None:
     """The last check that the command line *source* runs; None when it runs none."""
     if len(source) > shell.LONGEST:
         return None
-    return _check_in(source, 3)
+    return _check_in(source, 3, _Options())
 
 
-def _check_in(source: str, depth: int) -> Check | None:
+def _check_in(source: str, depth: int, begun: _Options) -> Check | None:
     try:
-        commands = shell.split(source)
+        commands, whole = shell.split(source)
     except shell.Unclear:
         return None
-    steps = [_step(each, depth) for each in commands]
+    steps = _with_options([_step(each, depth) for each in commands], begun)
     last = max((place for place, each in enumerate(steps) if each.check), default=None)
     if last is None:
         return None
-    stops = any(each.sets("e", "errexit") for each in steps[:last])
-    ends = {"&"} if stops else {"&", ";", "\n"}
-    begin = next((at for at in range(last, 0, -1) if steps[at].connector in ends), 0)
-    end = next((at for at in range(last + 1, len(steps)) if steps[at].connector in ends), None)
+    begin = next((at for at in range(last, 0, -1) if _parts(steps, at)), 0)
+    end = next((at for at in range(last + 1, len(steps)) if _parts(steps, at)), None)
     line = steps[begin:end]
     alone = end is None or not any(each.words for each in steps[end:])
-    pipes = any(each.sets("o", "pipefail") for each in steps[:last])
-    passes = alone and (end is None or steps[end].connector != "&") and _tells(line, pipes)
-    fails = passes and all(each.check.fails if each.check else each.harmless for each in line)
+    alone = alone and (end is None or steps[end].connector != "&")
+    trapped = any(each.traps for each in steps)
+    passes = whole and alone and not trapped and _tells(line)
+    fails = (
+        passes
+        and all(each.options.errexit is not None or each.harmless for each in steps[:begin])
+        and all(each.check.fails if each.check else each.harmless for each in line)
+    )
     return Check(_text(line), passes, fails)
 
 
 class _Step(NamedTuple):
     connector: str
-    words: list[Word]  # without what only surrounds the command
-    check: Check | None
+    words: Sequence[Word]  # without what only surrounds the command
+    whole: Sequence[Word]
+    check: Check | None  # without a text where that is the command
     plain: bool  # no loop, condition or negation stands before it
+    opens: int  # how many blocks begin with it, less those that end
+    options: _Options = _Options()  # of the shell when it runs
 
     @property
     def harmless(self) -> bool:
         """Whether it practically never fails, so that a failure of the line is another's."""
         return not self.words or self.words[0].text in _HARMLESS
 
-    def sets(self, letter: str, name: str) -> bool:
-        """Whether it is `set` with this option."""
-        words = [each.text for each in self.words]
-        if words[:1] != ["set"]:
-            return False
-        letters = any(re.fullmatch(rf"-[a-z]*{letter}[a-z]*", each) for each in words[1:])
-        return name in words if letter == "o" else letters or name in words
+    @property
+    def traps(self) -> bool:
+        """Whether it may change what the whole line ends with."""
+        texts = [each.text for each in self.words]
+        return texts[:1] == ["trap"] and any("exit" in each for each in texts[1:])
+
+
+def _parts(steps: Sequence[_Step], at: int) -> bool:
+    """Whether what comes before *at* has no say in what the rest ends with."""
+    connector = steps[at].connector
+    return connector == "&" or (
+        connector in {";", "\n"} and steps[at - 1].options.errexit is not True
+    )
+
+
+def _with_options(steps: Sequence[_Step], options: _Options) -> list[_Step]:
+    """The steps, each with the options of the shell that are in effect when it runs."""
+    outer: list[tuple[_Options, _Options | None]] = []
+    before: _Options | None = None  # what holds if a list with "&&" did not get to its `set`
+    blocks, found = 0, list[_Step]()
+    for place, each in enumerate(steps):
+        if each.connector not in {"&&", "|", "|&"} and before is not None:
+            options, before = _either(before, options), None
+        if each.connector == "(":
+            outer.append((options, before))
+            before = None
+        elif each.connector == ")":
+            # Without an opening one it is of a `case`.
+            options, before = outer.pop() if outer else (_UNKNOWN, None)
+        blocks += each.opens
+        found.append(each._replace(options=options))
+        changed = _changed(each, options)
+        if changed == options:
+            continue
+        following = steps[place + 1].connector if place + 1 < len(steps) else ""
+        if blocks > 0 or not each.plain or {each.connector, following} & _APART:
+            options = _either(options, changed)
+        else:
+            before = options if each.connector == "&&" else before
+            options = changed
+    return found
+
+
+# Beside these, a `set` is perhaps not run, or in a shell of its own.
+_APART = frozenset({"||", "|", "|&", "&"})
+
+
+def _either(one: _Options, other: _Options) -> _Options:
+    return _Options(*(a if a == b else None for a, b in zip(one, other, strict=True)))
+
+
+_SOURCES = frozenset({"source", ".", "eval", "setopt", "unsetopt"})
+_LONG_NAMES = frozenset({"errexit", "pipefail", "noexec"})
+
+
+def _changed(step: _Step, options: _Options) -> _Options:
+    """The options after *step*."""
+    texts = [each.text for each in step.words]
+    if texts and texts[0] in {"builtin", "command"}:
+        del texts[0]
+    if texts[:1] == ["set"]:
+        return _switched(texts[1:], options)
+    if texts[:1] == ["shopt"] and not _LONG_NAMES.isdisjoint(texts):
+        return _UNKNOWN
+    if texts and texts[0] in _SOURCES:
+        environment = len(texts) > 1 and texts[1].endswith("activate")
+        return options if environment else options._replace(errexit=None, pipefail=None)
+    return options
+
+
+def _switched(rest: Sequence[str], options: _Options) -> _Options:
+    """The options after `set` with *rest*."""
+    names = iter(rest)
+    for word in names:
+        if word.startswith(("$", "`")):
+            return _UNKNOWN
+        if word in {"--", "-"} or word[:1] not in {"-", "+"}:
+            break
+        on = word[0] == "-"
+        for letter in word[1:20]:
+            name = next(names, "") if letter == "o" else letter
+            if name.startswith("$"):
+                return _UNKNOWN
+            if name in {"e", "errexit"}:
+                options = options._replace(errexit=on)
+            elif name in {"n", "noexec"}:
+                options = options._replace(runs=not on)
+            elif name == "pipefail":
+                options = options._replace(pipefail=on)
+    return options
 
 
 _HARMLESS = frozenset(
@@ -82,69 +183,86 @@ _HARMLESS = frozenset(
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{"})
 
 
+_OPENS = frozenset({"{", "if", "while", "until", "for", "case", "select", "function"})
+_CLOSES = frozenset({"fi", "done", "}", "esac"})
+
+
 def _step(simple: Simple, depth: int) -> _Step:
-    words, plain = list(simple.words), True
-    while words and (words[0].text in _KEYWORDS or ASSIGNMENT.match(words[0].text)):
-        plain = plain and words[0].text not in _KEYWORDS
-        del words[0]
-    if words and words[0].text in {"fi", "done", "}", "esac", "for", "case", "function"}:
+    begun, plain, opens = 0, True, 0
+    for word in simple.words:
+        if word.text not in _KEYWORDS and not ASSIGNMENT.match(word.text):
+            break
+        plain = plain and word.text not in _KEYWORDS
+        opens += word.text in _OPENS
+        begun += 1
+    words = simple.words[begun:]
+    if words and (words[0].text in _OPENS or words[0].text in _CLOSES):
         plain = False
-    return _Step(simple.connector, words, _of(simple.words, words, depth), plain)
+        opens += 1 if words[0].text in _OPENS else -1
+    return _Step(simple.connector, words, simple.words, _of(simple, words, depth), plain, opens)
 
 
-def _of(whole: Sequence[Word], words: Sequence[Word], depth: int) -> Check | None:
+def _of(simple: Simple, words: Sequence[Word], depth: int) -> Check | None:
     texts = [each.text for each in words]
     inner = _script_of(texts)
     if inner is not None and depth:
-        return _check_in(inner, depth - 1)
-    return Check(_safe(whole), passes=True, fails=True) if is_check(texts) else None
+        return _check_in(inner[0], depth - 1, inner[1])
+    if not is_check(texts):
+        return None
+    tells = not hides_result([each.text for each in simple.words])
+    return Check("", passes=tells, fails=tells)
 
 
-def _script_of(texts: Sequence[str]) -> str | None:
-    """What `bash -c` is given."""
+def _script_of(texts: Sequence[str]) -> tuple[str, _Options] | None:
+    """What `bash -c` is given, and the options that it begins with."""
     if not texts or name_of(texts[0]) not in SHELLS:
         return None
-    for place, each in enumerate(texts[1:-1], 1):
-        if re.fullmatch(r"-[a-z]*c", each):
-            return texts[place + 1]
-        if not each.startswith("-"):
-            break
+    rest = iter(texts[1:])
+    given, script = list[str](), False
+    for each in rest:
+        if each[:1] not in {"-", "+"}:
+            return (each, _switched(given, _Options())) if script else None
+        given.append(each)
+        if not each.startswith("--"):
+            script = script or "c" in each
+            if each.endswith("o"):
+                given.append(next(rest, ""))
     return None
 
 
-def _tells(line: Sequence[_Step], pipefail: bool) -> bool:
+def _tells(line: Sequence[_Step]) -> bool:
     """Whether exit code 0 of *line* means that each check in it ran and passed."""
+    # Where lists follow one another, `set -e` is what ends the script.
+    relied = [at for at, each in enumerate(line) if at and _begins_list(each)]
+    latest = relied[-1] if relied else 0
     for place, each in enumerate(line):
         following = line[place + 1].connector if place + 1 < len(line) else ""
-        piped = following in {"|", "|&"}
-        if (place and each.connector == "||") or not each.plain:
+        piped = following in {"|", "|&"} and each.options.pipefail is not True
+        if (place and each.connector == "||") or not each.plain or each.options.runs is not True:
             return False
-        if each.check and ((piped and not pipefail) or not each.check.passes):
+        if each.check and (piped or not each.check.passes):
             return False
-        # `set -e` does not end the script for what stands before "&&".
-        if each.check and following == "&&" and _goes_on(line[place + 2 :]):
+        # It does not for what stands before "&&".
+        if each.check and following == "&&" and latest >= place + 2:
             return False
         # After a bracket the rest of the pipeline hides what is in it.
-        if each.connector == ")" and _hidden(line[place:]) and not pipefail:
+        if each.connector == ")" and not each.words and (piped or (following == "&&" and relied)):
             return False
     return True
 
 
-def _goes_on(rest: Sequence[_Step]) -> bool:
-    return any(each.connector in {";", "\n"} and each.words for each in rest)
-
-
-def _hidden(rest: Sequence[_Step]) -> bool:
-    return not rest[0].words and len(rest) > 1 and rest[1].connector in {"|", "|&"}
+def _begins_list(step: _Step) -> bool:
+    return step.connector in {";", "\n"} and bool(step.words)
 
 
 def _text(line: Sequence[_Step]) -> str:
     """The checks in *line*, with the folders that they run in; all else is left out."""
     parts: list[str] = []
+    room = TEXT_LIMIT
     for each in line:
         words = [word.text for word in each.words]
         if each.check:
-            part = each.check.text
+            part = each.check.text or _safe(each.whole)
         elif words[:1] == ["cd"] and len(words) == 2:
             part = _safe(each.words)
         elif each.harmless or each.connector in {"|", "|&"}:
@@ -153,50 +271,40 @@ def _text(line: Sequence[_Step]) -> str:
             part = "…"
         if part != "…" or parts[-1:] != ["…"]:
             parts.append(part)
+            room -= len(part)
+        if room < 0:
+            break
     return one_line(" && ".join(parts), TEXT_LIMIT)
 
 
-# Secrets.
-
-_SENSITIVE = (
-    "token|secret|passw|passphrase|pwd|api[-_.]?key|auth|credential|private[-_]?key|access[-_]?key"
-    "|bearer|cookie"
-)
-_SECRET_OPTION = re.compile(rf"-[^=]*(?:{_SENSITIVE})[^=]*", re.IGNORECASE)
-_PATTERNS = (
-    (re.compile(r"(//)[^/@\s'\"]+@"), r"\1…@"),
-    (
-        re.compile(
-            r"((?:authorization|cookie|x-[\w-]+)\s*:\s*|[\w-]*(?:key|token)\s*:\s+)\S.*",
-            re.IGNORECASE,
-        ),
-        r"\1…",
-    ),
-    (re.compile(rf"([\w.-]*(?:{_SENSITIVE})[\w.-]*=)[^\s&'\"]+", re.IGNORECASE), r"\1…"),
-    (
-        re.compile(
-            r"\b(?:sk-|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|AKIA|eyJ|npm_|pypi-|hf_)[\w.-]{8,}"
-        ),
-        "…",
-    ),
-)
+_OPTION = re.compile(r"(--?[^\s=]++)(=|\Z|\s)")
+_NAMES_USER = frozenset({"-u", "-U", "--user", "--username", "--proxy-user", "--login"})
+_LONGEST_WORD = 400
 
 
 def _safe(words: Sequence[Word]) -> str:
     """The command as text, without the values of assignments and of what looks secret."""
     shown: list[str] = []
-    hide = False
+    room, before, hide = TEXT_LIMIT, "", False
     for word in words:
-        text = word.raw
-        if hide and not word.text.startswith("-"):
-            text = "…"
-        elif match := ASSIGNMENT.match(word.text):
-            text = f"{match[0]}…"
-        hide = False
-        if match := _SECRET_OPTION.match(word.text):
-            hide = "=" not in word.text
-            text = word.text if hide else f"{match[0]}=…"
-        for pattern, replacement in _PATTERNS:
-            text = pattern.sub(replacement, text)
-        shown.append(text)
+        shown.append("…" if hide else _safe_word(word, before))
+        option = None if hide else _OPTION.match(word.text)
+        hide = bool(option and not option[2] and is_secret_name(option[1]))
+        before = word.text
+        room -= len(shown[-1])
+        if room < 0:
+            break
     return one_line(" ".join(shown), TEXT_LIMIT)
+
+
+def _safe_word(word: Word, before: str) -> str:
+    if match := ASSIGNMENT.match(word.text):
+        return f"{match[0]}…" if len(match[0]) <= _LONGEST_WORD else "…"
+    if len(word.raw) > _LONGEST_WORD:
+        return "…"
+    option = _OPTION.match(word.text)
+    if option and is_secret_name(option[1]):
+        return f"{option[1]}{option[2]}…" if option[2] else option[1]
+    if before in _NAMES_USER and ":" in word.text:
+        return f"{word.text.partition(':')[0]}:…"
+    return redacted(word.raw)

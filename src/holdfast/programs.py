@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from holdfast.shell import ASSIGNMENT
 
@@ -16,7 +17,7 @@ def is_check(words: Sequence[str]) -> bool:
         if not words:
             return False
         name, rest = name_of(words[0]), list(words[1:])
-        if _asks(name, rest):
+        if _asks(name, rest) or _idle(name, rest):
             return False
         unwrapped = _unwrapped(name, rest)
         if unwrapped is None:
@@ -37,7 +38,52 @@ def _asks(name: str, rest: list[str]) -> bool:
         return name != "ctest"
     if rest == ["-v"]:
         return name in {"tsc", "eslint", "stylelint", "prettier"}
-    return rest == ["-h"] or bool({"--version", "--help", "--init"} & set(rest))
+    if "-h" in rest and (name in _ALWAYS or len(rest) == 1):
+        return True
+    return bool({"--version", "--help", "--init"} & set(rest))
+
+
+def hides_result(words: Sequence[str]) -> bool:
+    """Whether a check ends with exit code 0 whatever it finds, or may not have run."""
+    given = {each.partition("=")[0] for each in words} | set(words)
+    if given & (_HIDING_ANYWHERE | _NOTHING_DONE):
+        return True
+    for each in words:
+        if ASSIGNMENT.match(each):  # make test ARGS=--collect-only
+            inner = each.partition("=")[2].split()
+            if not _NOTHING_DONE.isdisjoint(inner) or not _HIDING_ANYWHERE.isdisjoint(inner):
+                return True
+    names = {name_of(each) for each in words[:20]}
+    return any(
+        name in names and (given & options or (letters and _letters(words, name) & letters))
+        for name, (options, letters) in _HIDING.items()
+    )
+
+
+def _idle(name: str, rest: Sequence[str]) -> bool:
+    """Whether it only lists, plans or compiles what it would run."""
+    given = {each.partition("=")[0] for each in rest}
+    options, letters, firsts = _IDLE.get(name, _NO_IDLE)
+    first = next((each for each in rest if not each.startswith(("-", "+"))), "")
+    return bool(
+        (given & _NOTHING_DONE and (name in _ALWAYS or name in _TARGETS or name in _IDLE))
+        or given & options
+        or (letters and _letters(rest, name) & letters)
+        or first in firsts
+    )
+
+
+def _letters(rest: Sequence[str], name: str) -> frozenset[str]:
+    """The options of one letter, also where several are one word: `make -ks`."""
+    valued = {each[1] for each in _TARGETS.get(name, ()) if len(each) == 2} | set("OW")
+    found: set[str] = set()
+    for each in rest:
+        if re.match(r"-[A-Za-z]", each):
+            for letter in each[1:20]:
+                if letter in valued:
+                    break
+                found.add(letter)
+    return frozenset(found)
 
 
 def name_of(word: str) -> str:
@@ -133,22 +179,27 @@ _TESTS = (
     "(?:run-?)?tests?|test-?all|all-?tests?|checks?|lint|linter|type-?check|types|verify|e2e|specs?"
     "|ci|coverage|unit|integration"
 )
-_TEST_GOAL = re.compile(rf"(?:.*[-_:./])?(?:{_TESTS})(?:[-_:.].*)?", re.IGNORECASE)
-_GOAL = re.compile(rf"(?:.*[-_:./])?(?:{_TESTS}|build)(?:[-_:.].*)?", re.IGNORECASE)
+_TEST_GOAL = re.compile(rf"(?:\A|[-_:./])(?:{_TESTS})(?=[-_:.]|\Z)", re.IGNORECASE)
+_GOAL = re.compile(rf"(?:\A|[-_:./])(?:{_TESTS}|build)(?=[-_:.]|\Z)", re.IGNORECASE)
 _SCRIPT = re.compile(
-    r"(?:.*[-_.])?(?:(?:run|all)?(?:tests?|checks?|specs?|lint)|test(?:run|all))(?:[-_.].*)?",
+    r"(?:\A|[-_.])(?:(?:run|all)?(?:tests?|checks?|specs?|lint)|test(?:run|all))(?=[-_.]|\Z)",
     re.IGNORECASE,
 )
+_LONGEST = 200  # characters of a target or of the name of a script
+
+
+def _called(pattern: re.Pattern[str], word: str) -> bool:
+    return len(word) <= _LONGEST and "\n" not in word and bool(pattern.search(word))
 
 
 def _goal(word: str) -> bool:
     """A target or script that is called like a check."""
-    return not word.startswith("-") and bool(_GOAL.fullmatch(word))
+    return not word.startswith("-") and _called(_GOAL, word)
 
 
 def _test_goal(word: str) -> bool:
     """The same where a plain build is not one."""
-    return not word.startswith("-") and bool(_TEST_GOAL.fullmatch(word))
+    return not word.startswith("-") and _called(_TEST_GOAL, word)
 
 
 def _runs_check(word: str, name: str, rest: list[str]) -> bool:
@@ -160,6 +211,8 @@ def _runs_check(word: str, name: str, rest: list[str]) -> bool:
         return rule(rest)
     if name in _FIRST:
         words = _operands(rest, frozenset())
+        if words[:1] in (["nextest"], ["test"]) and words[1:2] == ["list"] and name != "go":
+            return False  # `cargo nextest list`, `swift test list`
         return bool(words) and words[0] in _FIRST[name]
     if name in SHELLS:
         words = _after_options(rest, frozenset({"-o"}))
@@ -184,7 +237,7 @@ def _is_script(word: str, *, anywhere: bool) -> bool:
     """Whether *word* is a script that is called like a check. `test` itself is the shell's."""
     name = word.rpartition("/")[2]
     ending = name.rpartition(".")[2] in {"sh", "bash", "py", "js", "mjs", "ts", "rb", "pl", "ps1"}
-    return (anywhere or "/" in word or ending) and bool(_SCRIPT.fullmatch(name))
+    return (anywhere or "/" in word or ending) and _called(_SCRIPT, name)
 
 
 # Programs that do nothing but check.
@@ -210,6 +263,74 @@ _TARGETS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("mage", "rails", "nx", "turbo", "lerna", "rush"), frozenset[str]()),
     "composer": frozenset({"-d"}),
     "hatch": frozenset({"-e"}),
+}
+# What makes a check do nothing: options, letters of options, first words.
+_NOTHING_DONE = frozenset(
+    {"--dry-run", "--collect-only", "--collectonly", "--co", "--list-tests", "--listTests"}
+    | {"--no-run", "--just-print", "--recon", "--fixtures", "--list-files", "--notest"}
+)
+_Idle: TypeAlias = tuple[frozenset[str], frozenset[str], frozenset[str]]
+
+
+def _listing(options: str = "", letters: str = "", firsts: str = "") -> _Idle:
+    return frozenset(options.split()), frozenset(letters), frozenset(firsts.split())
+
+
+_NO_IDLE = _listing()
+_PYTEST = _listing(
+    "--fixtures-per-test --funcargs --markers --setup-plan --setup-only --setuponly --cache-show"
+)
+_IDLE: dict[str, _Idle] = {
+    **dict.fromkeys(("pytest", "py.test"), _PYTEST),
+    **dict.fromkeys(("make", "gmake"), _listing("--question --touch", "nqtvh")),
+    "ninja": _listing("", "nth"),
+    "just": _listing("--list --summary --show --dump --evaluate --choose", "nl"),
+    "task": _listing("--dry --list --list-all --summary --status", "nl"),
+    "rake": _listing("--tasks --prereqs --where -W", "nTP"),
+    **dict.fromkeys(("invoke", "inv"), _listing("--list --dry", "lR")),
+    "turbo": _listing("--dry"),
+    "cargo": _listing("--list --build-plan --unit-graph"),
+    "go": _listing("-list --list -c -n -test.list"),
+    "jest": _listing("--showConfig --clearCache"),
+    "vitest": _listing("", "", "list init"),
+    "mocha": _listing("--list-reporters --list-interfaces"),
+    "playwright": _listing("--list"),
+    "tsc": _listing("--showConfig --listFilesOnly --all"),
+    "eslint": _listing("--print-config --env-info"),
+    "stylelint": _listing("--print-config"),
+    "rubocop": _listing("--list-target-files --show-cops --show-docs-url", "L"),
+    "phpunit": _listing("--list-suites --list-groups --list-tests-xml --list-test-files"),
+    "ctest": _listing("--show-only --print-labels -N"),
+    "dotnet": _listing("-t"),
+    "swift": _listing("-l"),
+    "tox": _listing("--listenvs --listenvs-all --showconfig -l -a", "", "list config devenv l c"),
+    "nox": _listing("--list --list-sessions --install-only -l"),
+    "gradle": _listing("-m --test-dry-run"),
+    "gradlew": _listing("-m --test-dry-run"),
+    "bazel": _listing("--nobuild"),
+    "deno": _NO_IDLE,
+    "prove": _listing("--dry", "D"),
+    "bats": _listing("--count", "c"),
+    "behave": _listing("-d --steps-catalog"),
+    "ruff": _listing("--show-files --show-settings"),
+    "pylint": _listing("--list-msgs --list-msgs-enabled --list-checkers --generate-rcfile"),
+    "golangci-lint": _listing("", "", "linters cache config version help formatters completion"),
+}
+# What makes it succeed whatever it finds.
+_HIDING_ANYWHERE = frozenset(
+    {"--exit-zero", "--ignore-errors", "--if-present", "--fail-never", "--no-fail", "--soft-fail"}
+    | {"--suppress-no-test-exit-code", "--issues-exit-code=0", "--failure-exit-code=0"}
+    | {"-Dmaven.test.failure.ignore", "-DtestFailureIgnore", "--suppress-tests-failed-exit-code"}
+)
+_HIDING: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    **dict.fromkeys(("make", "gmake"), (frozenset[str](), frozenset("i"))),
+    "ruff": (frozenset({"-e"}), frozenset()),
+    **dict.fromkeys(
+        ("mvn", "mvnw", "mvnd"),
+        (frozenset({"-fn", "-DskipTests", "-Dmaven.test.skip"}), frozenset()),
+    ),
+    "tflint": (frozenset({"--force"}), frozenset()),
+    "swiftlint": (frozenset({"--lenient"}), frozenset()),
 }
 # Programs whose first word says whether they check.
 _FIRST: dict[str, frozenset[str]] = {

@@ -10,6 +10,8 @@ import re
 from typing import NamedTuple
 
 LONGEST = 100_000  # a command line with more characters is not looked at
+_STEPS = 6_000  # how much of it is looked at; a here-document or a long word is one step
+_DEEPEST = 30  # substitutions in one another
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 
 _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
@@ -18,6 +20,7 @@ _CONNECTOR = re.compile(r"&&|\|\||\|&|;;?&?|[\n|()]|&(?!>)")
 _REDIRECTION = re.compile(r"\d*(?:<<<|<<-?|<>|>>|>\||<&|>&|[<>](?!\())|&>>?")
 _PLAIN = re.compile(r"[^ \t\r\n;&|()<>'\"\\$`]+")
 _DOUBLE = re.compile(r"[^\"\\$`]+")
+_IN_BRACKET = re.compile(r"[^'\"\\<(){}]+")
 _DELIMITER = re.compile(r"[ \t]*(['\"]?)([^\s'\";&|<>()]+)\1")
 
 
@@ -37,38 +40,57 @@ class Unclear(ValueError):
     """The quotes or brackets do not match."""
 
 
-def split(source: str) -> list[Simple]:
-    """The simple commands of *source*; a bracket stands between them as a connector of its own."""
-    return _Scanner(source).commands()
+class _Enough(Exception):
+    """As much was looked at as there is time for."""
+
+
+def split(source: str) -> tuple[list[Simple], bool]:
+    """The simple commands of *source*, and whether that is all of them.
+
+    A bracket stands between them as a connector of its own.
+    """
+    found: list[Simple] = []
+    try:
+        _Scanner(source).commands(found)
+    except _Enough:
+        return found, False
+    return found, True
 
 
 class _Scanner:
     def __init__(self, source: str) -> None:
         self.source = source
         self.at = 0
+        self.steps = 0
+        self.depth = 0
         self.documents: list[tuple[str, bool]] = []  # here-documents that begin with the next line
 
-    def commands(self) -> list[Simple]:
-        found: list[Simple] = []
+    def commands(self, found: list[Simple]) -> None:
+        """Add them to *found*; those before it was enough, too."""
         connector, words = "", list[Word]()
-        while self.at < len(self.source):
-            if self._skip(_BLANK) or self._skip(_COMMENT):
-                continue
-            if self._redirection():
-                continue
-            if match := _CONNECTOR.match(self.source, self.at):
-                self.at = match.end()
-                if words or match[0] in "()" or connector == ")":
-                    found.append(Simple(connector, words))
-                    connector, words = match[0], []
-                elif connector in {"", "\n", ";"}:
-                    connector = connector and match[0]
-                if match[0] == "\n":
-                    self._documents()
-                continue
-            words.append(self._word())
-        found.append(Simple(connector, words))
-        return found
+        try:
+            while self.at < len(self.source):
+                self._step()
+                if self._skip(_BLANK) or self._skip(_COMMENT) or self._redirection():
+                    continue
+                if match := _CONNECTOR.match(self.source, self.at):
+                    self.at = match.end()
+                    if words or match[0] in "()" or connector == ")":
+                        found.append(Simple(connector, words))
+                        connector, words = match[0], []
+                    elif connector in {"", "\n", ";"}:
+                        connector = connector and match[0]
+                    if match[0] == "\n":
+                        self._documents()
+                    continue
+                words.append(self._word())
+        finally:
+            found.append(Simple(connector, words))
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.steps > _STEPS:
+            raise _Enough
 
     def _skip(self, what: re.Pattern[str]) -> bool:
         match = what.match(self.source, self.at)
@@ -99,11 +121,15 @@ class _Scanner:
         """Pass over the here-documents that were announced on the line that has just ended."""
         for delimiter, indented in self.documents:
             while self.at < len(self.source):
-                line, _, _ = self.source[self.at :].partition("\n")
+                line = self.source[self.at : self._line_end()]
                 self.at += len(line) + 1
                 if (line.lstrip("\t") if indented else line).rstrip("\r") == delimiter:
                     break
         self.documents = []
+
+    def _line_end(self) -> int:
+        end = self.source.find("\n", self.at)
+        return end if end >= 0 else len(self.source)
 
     def _word(self) -> Word:
         begun, text = self.at, ""
@@ -113,6 +139,7 @@ class _Scanner:
 
     def _piece(self) -> str | None:
         """The next part of a word; None at its end."""
+        self._step()
         source, at = self.source, self.at
         sign = source[at]
         if match := _PLAIN.match(source, at):
@@ -149,6 +176,7 @@ class _Scanner:
         self.at += 1
         text = ""
         while self.at < len(self.source):
+            self._step()
             sign = self.source[self.at]
             if match := _DOUBLE.match(self.source, self.at):
                 self.at = match.end()
@@ -177,8 +205,12 @@ class _Scanner:
 
     def _bracket(self, opening: str, closing: str) -> None:
         """Pass over what a substitution holds, up to its end."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise Unclear(opening)
         depth = 0
         while self.at < len(self.source):
+            self._step()
             sign = self.source[self.at]
             if sign == "'" and opening == "(":
                 self.at = self._find("'", self.at + 1) + 1
@@ -192,7 +224,10 @@ class _Scanner:
                 depth += (sign == opening) - (sign == closing)
                 self.at += 1
                 if depth == 0:
+                    self.depth -= 1
                     return
+                if match := _IN_BRACKET.match(self.source, self.at):
+                    self.at = match.end()
         raise Unclear(opening)
 
     def _inner_document(self) -> None:

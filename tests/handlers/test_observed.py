@@ -263,6 +263,22 @@ def test_tasks_are_noted_as_they_change(client: Client) -> None:
     ]
 
 
+def test_no_secret_is_noted_of_tasks_and_subagents(client: Client) -> None:
+    """Subjects, todos and descriptions were kept as they are; a cut leaves no half of one."""
+    hidden = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    text = f"{'x' * 170} Replace {hidden}"
+    for what in (f"Replace {hidden} here", text):
+        client.fire("TaskCreated", task_id="1", task_subject=what, task_description="")
+        client.tool("TaskCreate", {"subject": what}, {"task": {"id": "1"}})
+        client.tool("TodoWrite", {"todos": [{"content": what, "status": "pending"}]}, {})
+        client.launch("a1", "Explore", what)
+        running = [{"id": "a2", "type": "subagent", "status": "running", "description": what}]
+        client.fire("SubagentStop", agent_id="a1", agent_type="Explore", background_tasks=running)
+    noted = json.dumps(client.waiting())
+    assert "Replace" in noted
+    assert "ghp_" not in noted
+
+
 def test_a_long_list_of_todos_fits_a_line(client: Client) -> None:
     """However wide its letters are."""
     todos = [{"content": "数" * 500, "status": "pending"} for _ in range(100)]
