@@ -15,16 +15,16 @@ from holdfast.store import Store
 from holdfast.testing import Compactions, Project
 
 NAME = "Page Orchestration"
-SITEMAP, ANN = "Never skip the sitemap", "Ask for review before the release"
-ALL = f"{NAME} is in phase 4/10.\n- {SITEMAP}\n- {ANN}"
-WITHOUT_ANN = f"{NAME} is in phase 4/10.\n- {SITEMAP}\n- something SAID IN CONFIDENCE"
+SITEMAP, REVIEW = "Never skip the sitemap", "Ask for review before the release"
+ALL = f"{NAME} is in phase 4/10.\n- {SITEMAP}\n- {REVIEW}"
+WITHOUT_REVIEW = f"{NAME} is in phase 4/10.\n- {SITEMAP}\n- something SAID IN CONFIDENCE"
 LOST = "The last summary that was checked did not keep: 1 of 2 reminders (marked below)."
 
 
 @pytest.fixture
 def declared(holdfast_project: Project) -> Project:
     """A project with one workflow of four facts."""
-    holdfast_project.declare(NAME, phase="4/10 - SEO Generation", reminders=[SITEMAP, ANN])
+    holdfast_project.declare(NAME, phase="4/10 - SEO Generation", reminders=[SITEMAP, REVIEW])
     return holdfast_project
 
 
@@ -47,23 +47,23 @@ def test_it_counts_and_checks_and_says_nothing(
     declared: Project, compaction_cycle: Compactions
 ) -> None:
     """In the log and in `status`, and never on stdout."""
-    cycle = compaction_cycle(3, summary=WITHOUT_ANN)
+    cycle = compaction_cycle(3, summary=WITHOUT_REVIEW)
     assert cycle.outcomes[2] == (b"", "", 0)
     record = log_of(declared)
     assert record["event"] == "PostCompact"
     assert (
         record["decided"]
-        == f'compactions: 3, the last summary kept 3 of 4: not the reminder "{ANN}"'
+        == f'compactions: 3, the last summary kept 3 of 4: not the reminder "{REVIEW}"'
     )
-    assert f"not kept: reminder: {ANN}" in record["why"]
+    assert f"not kept: reminder: {REVIEW}" in record["why"]
     assert status(declared) == (
-        f'  survived   compactions: 3, the last summary kept 3 of 4: not the reminder "{ANN}"'
+        f'  survived   compactions: 3, the last summary kept 3 of 4: not the reminder "{REVIEW}"'
     )
     assert noted(declared)["count"] == 3
-    assert noted(declared)["last"]["missing"] == [{"label": "reminder", "text": ANN}]
+    assert noted(declared)["last"]["missing"] == [{"label": "reminder", "text": REVIEW}]
     log = declared.run("log").stdout
     assert "compactions: 3, the last summary kept 3 of 4" in log
-    assert f"not kept: reminder: {ANN}" in log
+    assert f"not kept: reminder: {REVIEW}" in log
 
 
 def test_a_summary_that_heeds_the_note_keeps_all(
@@ -78,21 +78,21 @@ def test_what_was_lost_is_stressed_until_a_summary_keeps_it(
     declared: Project, compaction_cycle: Compactions
 ) -> None:
     """In the guidance, in the note for the summariser and in the preview; then no more."""
-    assert LOST not in compaction_cycle(summary=WITHOUT_ANN).guidance
+    assert LOST not in compaction_cycle(summary=WITHOUT_REVIEW).guidance
     assert LOST in declared.run("preview").stdout
     cycle = compaction_cycle(summary=ALL)
     assert LOST in cycle.guidance[:1200]
     heading = "## Key reminders that the summary did not keep"
-    assert f"{heading}\n- {ANN}\n\n## Key reminders\n- {SITEMAP}\n" in cycle.guidance
-    assert f"Reminders: {ANN}; {SITEMAP}." in cycle.note
+    assert f"{heading}\n- {REVIEW}\n\n## Key reminders\n- {SITEMAP}\n" in cycle.guidance
+    assert f"Reminders: {REVIEW}; {SITEMAP}." in cycle.note
     cycle = compaction_cycle()
     assert "did not keep" not in cycle.guidance
-    assert f"Reminders: {SITEMAP}; {ANN}." in cycle.note
+    assert f"Reminders: {SITEMAP}; {REVIEW}." in cycle.note
 
 
 def test_where_post_compact_comes_first(declared: Project, compaction_cycle: Compactions) -> None:
     """Other agents swap the two: then the guidance of the same compaction stresses it."""
-    compaction_cycle.fire("PostCompact", trigger="manual", compact_summary=WITHOUT_ANN)
+    compaction_cycle.fire("PostCompact", trigger="manual", compact_summary=WITHOUT_REVIEW)
     assert LOST in compaction_cycle.start().guidance
     assert noted(declared)["count"] == 1
 
@@ -101,11 +101,11 @@ def test_a_fact_that_is_gone_is_not_mentioned(
     declared: Project, compaction_cycle: Compactions
 ) -> None:
     """The reminder was removed after the summary had lost it."""
-    compaction_cycle(summary=WITHOUT_ANN)
+    compaction_cycle(summary=WITHOUT_REVIEW)
     declared.declare(NAME, phase="4/10 - SEO Generation", reminders=[SITEMAP])
     guidance = compaction_cycle().guidance
     assert "did not keep" not in guidance
-    assert ANN not in guidance
+    assert REVIEW not in guidance
 
 
 def test_pre_compact_counts_nothing(declared: Project, compaction_cycle: Compactions) -> None:
@@ -152,14 +152,14 @@ def test_a_summary_that_is_none(
 
 def test_no_word_of_the_summary_is_stored(declared: Project, compaction_cycle: Compactions) -> None:
     """Neither in the project nor in the user's folder."""
-    compaction_cycle(2, summary=WITHOUT_ANN)
+    compaction_cycle(2, summary=WITHOUT_REVIEW)
     written = b"".join(
         path.read_bytes()
         for folder in (declared.home, declared.root)
         for path in folder.rglob("*")
         if path.is_file()
     )
-    assert ANN.encode() in written
+    assert REVIEW.encode() in written
     assert b"SAID IN CONFIDENCE" not in written
 
 
@@ -174,7 +174,7 @@ def test_a_subagents_compaction_counts_nothing(
     declared: Project, compaction_cycle: Compactions
 ) -> None:
     """It is told with the session's own id."""
-    compaction_cycle(agent_id="sub", summary=WITHOUT_ANN)
+    compaction_cycle(agent_id="sub", summary=WITHOUT_REVIEW)
     assert noted(declared) == {"count": 0, "last": None}
 
 
@@ -222,10 +222,10 @@ def test_a_failure_is_in_the_log_and_nowhere_else(
 ) -> None:
     """PostCompact has nobody to tell; nothing blocks."""
     declared.write(".claude/holdfast/sidecars", "a file where the folder belongs")
-    outcome = compaction_cycle.fire("PostCompact", compact_summary=WITHOUT_ANN)
+    outcome = compaction_cycle.fire("PostCompact", compact_summary=WITHOUT_REVIEW)
     assert outcome == (b"", "", 0)
     assert str(log_of(declared)["decided"]).startswith("failed: ")
-    assert f"not kept: reminder: {ANN}" in log_of(declared)["why"]
+    assert f"not kept: reminder: {REVIEW}" in log_of(declared)["why"]
 
 
 def test_a_held_lock_is_waited_for_and_given_up(declared: Project, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_simulate_tells_the_result_and_counts_nothing(
     declared: Project, compaction_cycle: Compactions
 ) -> None:
     """It plays the real hooks in the real project."""
-    compaction_cycle(summary=WITHOUT_ANN)
+    compaction_cycle(summary=WITHOUT_REVIEW)
     before = noted(declared)
     for options in ((), ("--subprocess",), ("--session", "session-1")):
         told = declared.run("simulate", *options).stdout
