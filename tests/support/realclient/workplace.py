@@ -22,7 +22,7 @@ COMMANDS = Path(sys.executable).parent  # where the package's `holdfast` lies
 PLAN = "CLAUDE/Plan/001-long/PLAN.md"
 READING = {
     f"docs/guide {number}.md": "".join(
-        f"guide {number}, line {line}: words that only this file has\n" for line in range(1, 241)
+        f"guide {number}, line {line}: words that only this file has\n" for line in range(1, 261)
     )
     for number in range(1, 6)
 }
