@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from holdfast import journal, jsonlines
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
-from holdfast.plaintext import one_line
 from holdfast.project import Surroundings
-from holdfast.redaction import redacted
+from holdfast.redaction import one_safe_line
 from holdfast.wire.events import Subagent, Task
 from holdfast.wire.replies import Nothing, Reply
 
@@ -30,7 +29,11 @@ def handle(
 
 def _task(event: Task) -> Mapping[str, object]:
     status = "completed" if event.envelope.name == "TaskCompleted" else "pending"
-    return {"task": event.id[:_TEXT], "subject": _shown(event.subject, _TEXT), "status": status}
+    return {
+        "task": event.id[:_TEXT],
+        "subject": one_safe_line(event.subject, _TEXT),
+        "status": status,
+    }
 
 
 def _subagent(event: Subagent) -> list[Mapping[str, object]]:
@@ -54,11 +57,6 @@ def _listed(running: Sequence[Mapping[str, object]], stopped: str) -> list[list[
         match each:
             case {"type": "subagent", "status": "running", "id": str(name)} if name != stopped:
                 texts = (each.get("agent_type"), each.get("description"))
-                kind, what = (_shown(t, 100) if isinstance(t, str) else "" for t in texts)
+                kind, what = (one_safe_line(text, 100) for text in texts)
                 rows.append([name[:_TEXT], kind, what])
     return rows
-
-
-def _shown(text: str, limit: int) -> str:
-    """One line of *text*, cut after what looks secret is out of it, so that no half is left."""
-    return one_line(redacted(one_line(text, 4 * limit)), limit)

@@ -65,7 +65,7 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     if depth == "line":
         entry.decided = f"named {choice.chosen.name!r}"
         synced.told()
-        synced.stay()
+        synced.begin_here()
         restore.foresee(synced, choice.chosen)
         return Restored(guidance.in_one_line(choice.chosen.briefing), _message(notes), watch)
     if synced.claim and synced.claim.workflow not in {"", choice.chosen.key}:

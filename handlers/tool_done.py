@@ -14,7 +14,6 @@ from typing import TypeAlias
 from holdfast import delivery, journal, project, settings, watching
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
-from holdfast.plaintext import one_line
 from holdfast.project import Surroundings
 from holdfast.wire.events import WRITES, ToolDone
 from holdfast.wire.replies import Nothing, Reply
@@ -140,12 +139,9 @@ def _todos(event: ToolDone) -> _Record | None:
 
 
 def _one(value: object) -> str:
-    """One line of it, cut after what looks secret is out of it, so that no half is left."""
-    from holdfast.redaction import redacted  # noqa: PLC0415  # most calls have no text
+    from holdfast.redaction import one_safe_line  # noqa: PLC0415  # most calls have no text
 
-    if not isinstance(value, str):
-        return ""
-    return one_line(redacted(one_line(value, 4 * _TEXT)), _TEXT)
+    return one_safe_line(value, _TEXT)
 
 
 _NOTED: dict[str, Callable[[ToolDone], _Record | None]] = {

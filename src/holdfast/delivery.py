@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from holdfast import jsonlines, sessions
 from holdfast.atomic import replace_file
+from holdfast.regular import has_something
 
 _KIND = "deliveries"
 _LARGEST = 1024 * 1024
@@ -44,7 +45,7 @@ class Delivery(NamedTuple):
         return [
             written
             for real, written in self.unread.items()
-            if real not in self.opened and os.path.isfile(real) and os.access(real, os.R_OK)
+            if real not in self.opened and has_something(real)
         ]
 
     def means(self, path: str) -> list[str]:

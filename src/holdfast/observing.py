@@ -62,13 +62,11 @@ def _fold_hands(
     sidecar.prune(place.store, place.now)
 
 
-# A clock that was ahead for a while must not decide until the time that it showed has come.
-
-
-# Less than a minute is nothing: this process may have waited for the lock while others took note.
-
-
 def _ahead(place: Place) -> str:
+    """The time from which on a clock was ahead; it must not decide until that time has come.
+
+    Less than a minute is nothing: this process may have waited for the lock while others took note.
+    """
     return clock.iso(place.now + timedelta(minutes=1))
 
 

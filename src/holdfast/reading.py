@@ -18,7 +18,7 @@ from holdfast.decoding import decode
 from holdfast.errors import StateUnreadable
 from holdfast.plaintext import CONTEXT_LIMIT, one_line, quoted, units
 from holdfast.project import contains
-from holdfast.regular import read_file
+from holdfast.regular import has_something, read_file
 
 MISSING = "missing"
 OUTSIDE = "outside the project"
@@ -56,7 +56,7 @@ class Item(NamedTuple):
             return False
         if self.trouble == NOT_TEXT and not self.real.lower().endswith(_SHOWN_BY_READ):
             return False
-        return _openable(self.real)
+        return has_something(self.real)
 
     @property
     def mark(self) -> str:
@@ -89,7 +89,6 @@ class Budget(NamedTuple):
 
     parts: int
     a_file: int
-    a_part: int = CONTEXT_LIMIT
 
 
 def resolve(root: Path, reading: Sequence[str], roots: Sequence[str] = ()) -> list[Item]:
@@ -122,13 +121,6 @@ def _obstacle(real: str, allowed: Sequence[str]) -> str:
     return "" if os.path.isfile(real) else "not a file"
 
 
-def _openable(real: str) -> bool:
-    try:
-        return os.path.isfile(real) and os.access(real, os.R_OK) and os.path.getsize(real) > 0
-    except OSError:
-        return False
-
-
 def plan(items: Sequence[Item], budget: Budget, workflow: str, most: int | None = None) -> Plan:
     """The text of each of *items* that can be sent, as long as the budget lasts.
 
@@ -136,7 +128,7 @@ def plan(items: Sequence[Item], budget: Budget, workflow: str, most: int | None 
     are no more parts than that, although the budget has them.
     """
     parts = budget.parts if most is None else min(most, budget.parts)
-    packer = _Packer(parts, budget.a_part, f'{_HEADING}"{one_line(workflow, 120)}".')
+    packer = _Packer(parts, f'{_HEADING}"{one_line(workflow, 120)}".')
     planned = []
     for item in items:
         text = _Unsendable(item.trouble) if item.trouble else _text_of(item.real, budget.a_file)
@@ -279,9 +271,8 @@ _BETWEEN = "\n\n"
 class _Packer:
     """Fills parts in order, each up to its limit, and cuts files at line ends to do so."""
 
-    def __init__(self, most: int, size: int, heading: str) -> None:
+    def __init__(self, most: int, heading: str) -> None:
         self._most = most
-        self._size = size
         self._heading = heading
         self._parts: list[list[_Piece]] = []
         self._room = 0
@@ -296,7 +287,7 @@ class _Packer:
                     self._parts, self._room = before
                     return None
                 self._parts.append([])
-                self._room = self._size - units(self._heading)
+                self._room = CONTEXT_LIMIT - units(self._heading)
                 continue
             self._parts[-1].append(piece)
             self._room -= units(piece.render(_WIDEST, _WIDEST)) + units(_BETWEEN)
@@ -309,7 +300,7 @@ class _Packer:
         widest = _Row(len(lines), "", f"characters {10**7}-{10**7}")
         frame = units(_Piece(item, [widest], len(lines), fence).render(_WIDEST, _WIDEST))
         frame += units(_BETWEEN)
-        rows = list(_rows(lines, self._size - units(self._heading) - frame))
+        rows = list(_rows(lines, CONTEXT_LIMIT - units(self._heading) - frame))
         at = 0
         while at < len(rows):
             count = _fitting(rows, at, self._room - frame)

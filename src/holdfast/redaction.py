@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from holdfast.plaintext import one_line
+
 LONGEST = 2_000  # characters that are looked at; the rest is left out
 
 _PARTS = re.compile(r"(?<=[a-z\d])(?=[A-Z])")  # dbPass: db, Pass
@@ -71,3 +73,8 @@ def _hidden(match: re.Match[str]) -> str:
 def _hidden_unless_prose(match: re.Match[str]) -> str:
     """ "Token: rotate it" is a sentence, "token: hunter2" is not."""
     return match[0] if match[3].isalpha() else _hidden(match)
+
+
+def one_safe_line(value: object, limit: int) -> str:
+    """One line of *value*, cut after what looks secret is out of it, so that no half is left."""
+    return one_line(redacted(one_line(value, 4 * limit)), limit) if isinstance(value, str) else ""

@@ -48,6 +48,14 @@ def _read(descriptor: int, most: int) -> bytes:
     return b"".join(parts)
 
 
+def has_something(path: str) -> bool:
+    """Whether there is a regular file that may be read and is not empty."""
+    try:
+        return os.path.isfile(path) and os.access(path, os.R_OK) and os.path.getsize(path) > 0
+    except OSError:
+        return False
+
+
 def decode_json(raw: bytes) -> object:
     """The JSON in *raw*; ValueError when it is none, or nested deeper than DEEPEST."""
     # Python writes NaN and Infinity, which are no JSON; as text they survive being written again.

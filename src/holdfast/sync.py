@@ -94,7 +94,7 @@ class Synced:
         except HoldfastError:
             return  # then they are told once more
 
-    def stay(self) -> None:
+    def begin_here(self) -> None:
         """Record that this session began here, so that it stays with this root wherever it goes."""
         if self.session and self.claim is None:
             at = self.place.now.isoformat()

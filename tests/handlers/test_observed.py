@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -456,14 +457,20 @@ def test_no_journal_no_write(client: Client, compaction_cycle: Compactions) -> N
     """And one that is folded is not folded again."""
     client.edit("a.py")
     compaction_cycle()
-    before = {
-        path: path.stat().st_mtime_ns
-        for path in (client.project.root / ".claude/holdfast").rglob("*")
-        if path.is_file()
-    }
+
+    def written() -> dict[Path, tuple[int, int]]:
+        files = (client.project.root / ".claude/holdfast").rglob("*")
+        return {
+            path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in files if path.is_file()
+        }
+
+    before = written()
     with Store(client.project.root).lock(1):
+        begun = time.monotonic()
         assert compaction_cycle.fire("PreCompact").code == 0
-    assert before == {path: path.stat().st_mtime_ns for path in before}
+        assert time.monotonic() - begun < 1.5  # it did not wait for the lock
+    assert compaction_cycle.fire("PreCompact").code == 0
+    assert written() == before
 
 
 def test_that_it_cannot_be_folded_fails_no_save(
