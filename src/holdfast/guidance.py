@@ -55,10 +55,7 @@ def for_model(briefing: Briefing, situation: Situation) -> str:
         ("## Key reminders that the summary did not keep", _items(lost)),
         ("## Key reminders", _items(kept)),
         ("## Context", [_context_line(*each) for each in briefing.context]),
-        (
-            "## Observed (noted by hooks, not stated by anyone)",
-            [f"- {one_line(each, _ITEM)}" for each in situation.observed],
-        ),
+        ("## Observed (noted by hooks, not stated by anyone)", _items(situation.observed)),
         ("## Other workflows here", [f"- {one_line(each, 300)}" for each in situation.others]),
     ]
     body = _fit(sections, CONTEXT_LIMIT - units(head) - units(tail) - 4)
@@ -288,7 +285,7 @@ def _as_many(items: Sequence[str], room: int) -> list[str]:
 def reminder(workflow: str, unread: Sequence[str]) -> str:
     """For the model, once, before its first change: what it has not opened yet."""
     return (
-        f'Required reading of the workflow "{one_line(workflow, _NAME)}" that could not be sent and '
+        f'Required reading of the workflow "{one_line(workflow, _NAME)}" that was not sent and '
         f"has not been opened in this session:\n{_unread(unread)}\n"
         f"It carries details that a summary does not. {_EXCUSE}"
     )
@@ -298,7 +295,7 @@ def denial(workflow: str, unread: Sequence[str]) -> str:
     """For the model, in place of its change: what is to be opened before."""
     return (
         f'The workflow "{one_line(workflow, _NAME)}" requires these files to be opened with Read before '
-        f"the next change; they could not be sent:\n{_unread(unread)}\n"
+        f"the next change; their text was not sent:\n{_unread(unread)}\n"
         f"After that the same call goes through. {_EXCUSE}"
     )
 
