@@ -1,27 +1,47 @@
 """What Claude Code's settings register: every event that has a handler, and the parts of reading.
 
-`python -m holdfast.registration` prints it; settings.example.json and hooks/hooks.json are its output.
+`python -m holdfast.registration` prints it as settings.example.json has it, with `plugin` behind it
+as hooks/hooks.json has it. The other way round, it tells which hooks in a settings file are ours.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from holdfast.settings import Settings
 from holdfast.wire.events import NOTED, WRITES
 
 _WRITING = "|".join(WRITES)
 _OBSERVED = "|".join([*WRITES, *NOTED])
+NAME = "holdfast"
 
 
-def hooks(command: str = "holdfast", parts: int = Settings().parts) -> dict[str, object]:
+class Program(NamedTuple):
+    """How Holdfast is started: a program, and what stands before its own arguments."""
+
+    command: str
+    first: tuple[str, ...] = ()
+
+
+ON_PATH = Program(NAME)
+# The plugin brings a script that finds the plugin's own environment. It is given to sh, so that it
+# needs no mark as executable, which is lost in many an archive.
+PLUGIN = Program("sh", ("${CLAUDE_PLUGIN_ROOT}/bin/holdfast",))
+
+
+def hooks(program: Program = ON_PATH, parts: int = Settings().parts) -> dict[str, Any]:
     """The value of "hooks" in a settings file."""
 
     def run(*arguments: str, beside: bool = False) -> dict[str, object]:
         entry: dict[str, object] = {
             "type": "command",
-            "command": command,
-            "args": ["hook", *arguments],
+            "command": program.command,
+            "args": [*program.first, "hook", *arguments],
             "timeout": 30,
         }
         # What only takes note runs beside the conversation and costs the person nothing.
@@ -55,11 +75,64 @@ def hooks(command: str = "holdfast", parts: int = Settings().parts) -> dict[str,
     }
 
 
-def text() -> str:
-    """The settings file as it is written."""
-    written = json.dumps({"hooks": hooks()}, indent=2)
+def text(program: Program = ON_PATH) -> str:
+    """The file as it is written."""
+    written = json.dumps({"hooks": hooks(program)}, indent=2)
     return written + "\n"
 
 
+class Hook(NamedTuple):
+    """One hook of ours, as settings register it."""
+
+    event: str
+    matcher: str  # "" where there is none: for all
+    arguments: tuple[str, ...]  # behind "hook": ("--part", "3")
+    program: Program
+    beside: bool = False  # "async"
+
+
+def registered(value: object) -> Iterator[Hook]:
+    """The hooks that are ours in the value of "hooks" in some settings; others are passed over."""
+    for event, groups in value.items() if isinstance(value, Mapping) else ():
+        for group in groups if isinstance(groups, list) else ():
+            entries = group.get("hooks") if isinstance(group, Mapping) else None
+            for entry in entries if isinstance(entries, list) else ():
+                started = ours(entry)
+                if started:
+                    matcher = str(group.get("matcher") or "")
+                    matcher = "" if matcher == "*" else matcher
+                    yield Hook(event, matcher, *started, entry.get("async") is True)
+
+
+def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:
+    """The arguments behind "hook" and the program, where *entry* starts Holdfast; else None.
+
+    Also where it does so by another path, through `python -m`, or in one line for a shell.
+    """
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("command"), str):
+        return None
+    given = entry.get("args")
+    words = [entry["command"], *given] if isinstance(given, list) else _split(entry["command"])
+    if not all(isinstance(word, str) for word in words) or "hook" not in words[1:]:
+        return None
+    place = words.index("hook", 1)
+    if not _is_us(words[:place]):
+        return None
+    return tuple(words[place + 1 :]), Program(words[0], tuple(words[1:place]))
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def _is_us(words: Sequence[str]) -> bool:
+    # A backslash parts folders on Windows alone, but no program of ours has one in its name.
+    name = re.split(r"[/\\]", words[-1])[-1].lower()
+    return name.removesuffix(".exe") == NAME
+
+
 if __name__ == "__main__":
-    print(text(), end="")  # noqa: T201  # what it is for
+    print(text(PLUGIN if sys.argv[1:] == ["plugin"] else ON_PATH), end="")  # noqa: T201  # what it is for
