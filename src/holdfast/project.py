@@ -24,6 +24,9 @@ class Surroundings(NamedTuple):
     state_dir: str | None  # the user's folder for logs and session records; None without a home
     config_file: str | None
     disabled: bool
+    client_dir: str | None = None  # where the client keeps the user's own settings
+    search_path: str = ""  # PATH
+    virtual_env: str | None = None  # the environment that is activated in this shell
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Surroundings:
@@ -40,7 +43,23 @@ class Surroundings(NamedTuple):
                 _user_folder(environ, "XDG_CONFIG_HOME", ".config", "APPDATA"), "holdfast.toml"
             ),
             disabled=environ.get("HOLDFAST_DISABLE", "") not in {"", "0", "false", "no"},
+            client_dir=_client_dir(environ, cwd),
+            search_path=environ.get("PATH", ""),
+            virtual_env=environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX") or None,
         )
+
+
+def _client_dir(environ: Mapping[str, str], cwd: str) -> str | None:
+    chosen = environ.get("CLAUDE_CONFIG_DIR")
+    if chosen:
+        return os.path.join(cwd, chosen)  # the client takes a relative one from where it starts
+    return _join(_home(environ), ".claude")
+
+
+def _home(environ: Mapping[str, str]) -> str | None:
+    # Without HOME, expanduser asks the user database.
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return home if os.path.isabs(home) else None
 
 
 def _user_folder(environ: Mapping[str, str], xdg: str, unix: str, windows: str) -> str | None:
@@ -50,13 +69,8 @@ def _user_folder(environ: Mapping[str, str], xdg: str, unix: str, windows: str) 
         return os.path.join(chosen, "holdfast")
     if sys.platform == "win32":
         return _join(environ.get(windows) or None, "holdfast")
-    # Without HOME, expanduser asks the user database.
-    home = environ.get("HOME") or os.path.expanduser("~")
-    if not os.path.isabs(home):
-        return None
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Application Support", "holdfast")
-    return os.path.join(home, unix, "holdfast")
+    inside = "Library/Application Support" if sys.platform == "darwin" else unix
+    return _join(_join(_home(environ), inside), "holdfast")
 
 
 def _join(folder: str | None, name: str) -> str | None:

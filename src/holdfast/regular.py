@@ -56,12 +56,11 @@ def has_something(path: str) -> bool:
         return False
 
 
-def decode_json(raw: bytes) -> object:
+def decode_json(raw: bytes, *, constant: Callable[[str], object] = str) -> object:
     """The JSON in *raw*; ValueError when it is none, or nested deeper than DEEPEST."""
     # Python writes NaN and Infinity, which are no JSON; as text they survive being written again.
-    keep: Callable[[str], str] = str
     try:
-        value = json.loads(raw.decode("utf-8-sig"), parse_constant=keep)
+        value = json.loads(raw.decode("utf-8-sig"), parse_constant=constant)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     level = [value]

@@ -1,0 +1,97 @@
+"""The client's settings files: where they lie, what stands in them, and why that cannot be told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from holdfast import clientsettings
+from holdfast.errors import HoldfastError
+from holdfast.project import Surroundings
+
+
+def test_each_scope_has_its_file(tmp_path: Path) -> None:
+    """The user's folder is the client's own, wherever it was moved to."""
+    here = Surroundings.from_environment({"HOME": str(tmp_path)})
+    assert clientsettings.path("user", "/r", here.client_dir) == f"{tmp_path}/.claude/settings.json"
+    moved = Surroundings.from_environment({"HOME": "/h", "CLAUDE_CONFIG_DIR": "/elsewhere"})
+    assert clientsettings.path("user", "/r", moved.client_dir) == "/elsewhere/settings.json"
+    relative = Surroundings.from_environment({"HOME": "/h", "CLAUDE_CONFIG_DIR": "cfg"})
+    assert relative.client_dir == os.path.join(os.getcwd(), "cfg")
+    assert clientsettings.path("project", "/r", None) == "/r/.claude/settings.json"
+    assert clientsettings.path("local", "/r", None) == "/r/.claude/settings.local.json"
+    with pytest.raises(HoldfastError, match="no home folder"):
+        clientsettings.path("user", "/r", None)
+    assert list(clientsettings.read_all(str(tmp_path), None)) == ["project", "local"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        (b'{\n  // mine\n  "a": 1}', "line 2, column 3: a comment, which JSON does not have"),
+        (b'{"a": 1 /* x */}', "line 1, column 9: a comment, which JSON does not have"),
+        (b'{"a": [1,]}', "a comma with nothing behind it"),
+        (b'{"a": 1,\n}', "a comma with nothing behind it"),
+        (b'{"a" 1}', "line 1, column 6: expecting ':' delimiter"),
+        (b"", "line 1, column 1: the file is empty"),
+        (b" \n", "the file is empty"),
+        (b"[]", "no object in braces, but []"),
+        (b'{"a": NaN}', "NaN is no JSON"),
+        (b'{"a": "\xff"}', "not UTF-8 text, from byte 8 on"),
+        ("{}".encode("utf-16"), "not UTF-8 text, from byte 1 on"),
+        (b'{"hooks": {},\n "hooks": {}}', 'line 2, column 2: a second "hooks"'),
+        (b'{"a":' * 100 + b"1" + b"}" * 100, "nested deeper than 64 levels"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"a": ' + b"1" * 5000 + b"}", "digits"),
+    ],
+)
+def test_what_is_not_plain_json_says_where_and_why(
+    raw: bytes, problem: str, tmp_path: Path
+) -> None:
+    """The client would silently take it for empty, or choose one of two."""
+    file = tmp_path / "settings.json"
+    file.write_bytes(raw)
+    found = clientsettings.read(str(file))
+    assert problem in found.problem
+    assert (found.exists, found.raw, found.value) == (True, raw, {})
+
+
+@pytest.mark.parametrize("raw", [b'\xef\xbb\xbf{"a": 1}', b'{\r\n"a": 1}\r\n', b'{"a":1}'])
+def test_what_the_client_reads_is_read(raw: bytes, tmp_path: Path) -> None:
+    """With a byte order mark and with the line ends of Windows."""
+    file = tmp_path / "settings.json"
+    file.write_bytes(raw)
+    found = clientsettings.read(str(file))
+    assert (found.value, found.problem, found.text.encode()) == ({"a": 1}, "", raw)
+
+
+def test_what_is_no_file_is_a_problem_and_what_is_missing_is_none(tmp_path: Path) -> None:
+    """A link that leads nowhere is a file that is still to be made."""
+    missing = clientsettings.read(str(tmp_path / "none" / "settings.json"))
+    assert (missing.exists, missing.problem, missing.value) == (False, "", {})
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "dotfiles.json")
+    assert not clientsettings.read(str(link)).exists
+    loop = tmp_path / "loop.json"
+    loop.symlink_to(loop)
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    large = tmp_path / "large.json"
+    large.write_bytes(b" " * (clientsettings.LARGEST + 1))
+    for path in (loop, pipe, large, tmp_path):
+        found = clientsettings.read(str(path))
+        assert found.exists, path
+        assert found.problem, path
+
+
+def test_a_plugin_counts_where_the_last_settings_enable_it() -> None:
+    """As the client has it: `plugin disable` in a project goes over the user's settings."""
+    on = {"enabledPlugins": {"holdfast@holdfast": True, "other@holdfast": True}}
+    off = {"enabledPlugins": {"holdfast@holdfast": False}}
+    assert clientsettings.plugins(on) == ["holdfast@holdfast"]
+    assert clientsettings.plugins(on, {}, off) == []
+    assert clientsettings.plugins(off, on) == ["holdfast@holdfast"]
+    for odd in ({}, {"enabledPlugins": []}, {"enabledPlugins": {"holdfast@x": "yes"}}):
+        assert clientsettings.plugins(odd) == []
