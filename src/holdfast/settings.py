@@ -48,13 +48,18 @@ _OFF: Mapping[str, object] = {"enabled": False, "observe": False, "reading": "li
 
 class Loaded(NamedTuple):
     settings: Settings
-    problems: tuple[str, ...]  # one line for each file that was ignored
+    errors: tuple[SettingsInvalid, ...]  # one for each file that was ignored
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The same, one line each."""
+        return tuple(f"settings ignored: {error}" for error in self.errors)
 
 
 def load(root: str | None, user_file: str | None) -> Loaded:
     """The settings that hold in *root*; never raises."""
     merged: dict[str, object] = {}
-    problems: list[str] = []
+    errors: list[SettingsInvalid] = []
     off: Mapping[str, object] = {}
     project_file = os.path.join(root, PROJECT_FILE) if root else None
     for path, is_users in ((user_file, True), (project_file, False)):
@@ -63,7 +68,7 @@ def load(root: str | None, user_file: str | None) -> Loaded:
         try:
             values = _read(path, within=None if is_users else root)
         except SettingsInvalid as error:
-            problems.append(f"settings ignored: {error}")
+            errors.append(error)
             continue
         if is_users:
             off = {key: least for key, least in _OFF.items() if values.get(key) == least}
@@ -73,7 +78,7 @@ def load(root: str | None, user_file: str | None) -> Loaded:
             merged["restore"] = {**RESTORE, **restore}
     # Nothing that comes with a repository switches it on again.
     merged.update(off)
-    return Loaded(Settings(**merged), tuple(problems))  # type: ignore[arg-type]  # checked key by key in _read
+    return Loaded(Settings(**merged), tuple(errors))  # type: ignore[arg-type]  # checked key by key in _read
 
 
 def _restore_of(values: Mapping[str, object]) -> dict[str, str]:

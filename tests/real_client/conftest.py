@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.checkup.client import TRIED
 from realclient.install import NotInstalled, installed
 from realclient.recording import Record, Recording, Run, shared
-from realclient.versions import VERSIONS
 
 
-@pytest.fixture(scope="session", params=VERSIONS)
+@pytest.fixture(scope="session", params=TRIED)
 def version(request: pytest.FixtureRequest) -> str:
     asked: str = request.param
     return asked

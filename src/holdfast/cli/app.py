@@ -45,13 +45,14 @@ class App:
         self.surroundings = surroundings
         self.clock = clock
 
-    def look(self, *, stay: bool = True) -> Synced:
+    def look(self, *, stay: bool = True, warn: bool = True) -> Synced:
         """The project as it is now, without writing anything.
 
         With *stay* false it is the one around the current directory, wherever the session was.
+        With *warn*, somebody is told where everything is switched off.
         """
         synced = self._run(None, stay=stay)
-        off = self.switched_off(synced)
+        off = self.switched_off(synced) if warn else None
         if off:
             click.echo(f"holdfast: switched off, because {off}", err=True)
         return synced

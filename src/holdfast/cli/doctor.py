@@ -1,90 +1,132 @@
-"""Commands that check whether Holdfast works here."""
+"""Commands that check whether Holdfast works here, and help to find out why not."""
 
 from __future__ import annotations
 
+import json
+import platform
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from holdfast import evidence, hooklog, transcript
-from holdfast.cli.app import App, dump, json_option, say
-from holdfast.errors import HoldfastError, NoSuchWorkflow
+from holdfast import __version__, checkup, payloads
+from holdfast.checkup import delivered
+from holdfast.checkup.finding import Finding
+from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.errors import HoldfastError
 from holdfast.plaintext import one_line
-from holdfast.sync import Synced
 
 
 @click.command()
 @click.option(
     "--delivery",
     is_flag=True,
-    help="What reached the model after the last compaction, piece by piece.",
+    help="Only what reached the model after the last compaction, piece by piece.",
 )
 @click.option(
     "--transcript",
     "file",
     type=click.Path(path_type=Path),
-    help="The session's transcript; else that of this session, or of the last one here.",
+    help="For --delivery: the session's transcript; else that of this session, or of the last here.",
 )
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without a loss.")
 @json_option
 @click.pass_context
-def doctor(ctx: click.Context, delivery: bool, file: Path | None, as_json: bool) -> None:
-    """Check whether Holdfast works here. Exit code 1 when something does not."""
+def doctor(ctx: click.Context, delivery: bool, file: Path | None, fix: bool, as_json: bool) -> None:
+    """Check whether Holdfast works here. Exit code 1 when something is wrong."""
     app = ctx.find_object(App)
-    if app is None or not delivery:
-        raise click.UsageError("Say what to check: --delivery.")
-    synced = app.look()
-    path = file or _transcript(app, synced)
-    compaction = transcript.last_compaction(path)
-    if compaction is None:
-        raise HoldfastError(f"{path} tells of no compaction")
-    found = evidence.findings(compaction)
-    nothing = _nothing_due(app, synced, path) if found[0].became == "missing" else ""
-    if nothing:
-        found = []
-    whole = all(each.became == "arrived" for each in found)
-    if as_json:
-        facts = {"transcript": str(path), "at": compaction.at, "trigger": compaction.trigger}
-        facts |= {"nothing_due": nothing}
-        dump({**facts, "whole": whole, "findings": [asdict(each) for each in found]})
-    else:
-        say(f"Transcript: {path}")
-        say(f"Last compaction: {compaction.at[:19]}Z ({compaction.trigger})")
-        if nothing:
-            say(f"Nothing was to be delivered: {nothing}")
-        for each in found:
-            became = each.became if each.became == "arrived" else each.became.upper()
-            say(f"  {each.what:<14} {became:<8} {one_line(each.detail, 400)}")
+    if app is None or (file and not delivery) or (fix and delivery):
+        raise click.UsageError("--transcript goes with --delivery, and --fix does not.")
+    whole = _deliver(app, file, as_json=as_json) if delivery else _check(app, fix, as_json=as_json)
     ctx.exit(0 if whole else 1)
 
 
-def _restores(app: App, synced: Synced) -> Iterator[dict[str, object]]:
-    """What the log tells of the main hooks of sessions here, the last one first."""
-    records = list(hooklog.read(app.surroundings.state_dir, synced.root))
-    return (each for each in reversed(records) if isinstance(each.get("transcript"), str))
+def _check(app: App, fix: bool, *, as_json: bool) -> bool:
+    findings = list(_findings(app))
+    done = list(_repaired(findings)) if fix else []
+    if done:
+        findings = list(_findings(app))
+    wrong = [each for each in findings if each.level == "wrong"]
+    if as_json:
+        facts = {"version": __version__, "python": platform.python_version()}
+        listed = [each.facts() for each in findings]
+        dump({**facts, "whole": not wrong, "fixed": done, "findings": listed})
+    else:
+        _tell(findings, done)
+    return not wrong
 
 
-def _nothing_due(app: App, synced: Synced, path: Path) -> str:
-    """Why nothing was to be restored at the last compaction that *path* tells of, if so."""
-    for record in _restores(app, synced):
-        if record["transcript"] == str(path) and record.get("source") == "compact":
-            decided = str(record.get("decided"))
-            return "" if decided.startswith(("restored", "failed")) else decided
-    choice = synced.choice()
-    return "" if choice.chosen else choice.why
+def _findings(app: App) -> Iterator[Finding]:
+    synced = app.look(warn=False)  # that is a finding of its own
+    return checkup.examine(synced, app.surroundings, app.clock)
 
 
-def _transcript(app: App, synced: Synced) -> Path:
-    """Where this session, or else the last one that was restored here, is written down."""
-    session = app.surroundings.session
-    for record in _restores(app, synced):
-        if not session or record.get("session") == session:
-            return Path(str(record["transcript"]))
-    raise NoSuchWorkflow(
-        f"no session is known for {synced.root}",
-        hint="Name its transcript: holdfast doctor --delivery --transcript FILE",
+def _repaired(findings: list[Finding]) -> Iterator[str]:
+    """Do what is safe; what fails is said, and is found again."""
+    for each in findings:
+        if each.repair:
+            try:
+                yield each.repair()
+            except HoldfastError as error:
+                yield f"not repaired: {error.cause}"
+
+
+_SIGNS = {"good": "ok", "note": "note", "wrong": "WRONG"}
+
+
+def _tell(findings: list[Finding], done: list[str]) -> None:
+    say(f"Holdfast {__version__}, Python {platform.python_version()}, {sys.prefix}")
+    for line in done:
+        say(f"  fixed  {one_line(line, 400)}")
+    for each in findings:
+        say(f"  {_SIGNS[each.level]:<6} {each.check:<9} {one_line(each.what, 400)}")
+        if each.cause:
+            say(f"{'':19}{one_line(each.cause, 400)}")
+        if each.fix:
+            say(f"{'':19}fix: {each.fix}")
+    wrong = sum(each.level == "wrong" for each in findings)
+    safe = any(each.repair for each in findings)
+    count = "1 thing is" if wrong == 1 else f"{wrong or 'no'} things are"
+    say(
+        f"{count[0].upper()}{count[1:]} wrong."
+        + (" `holdfast doctor --fix` repairs some." if safe else "")
     )
 
 
-COMMANDS = (doctor,)
+def _deliver(app: App, file: Path | None, *, as_json: bool) -> bool:
+    found = delivered.look(app.look(), file)
+    compaction = found.compaction
+    if as_json:
+        facts = {"transcript": str(found.transcript), "at": compaction.at}
+        facts |= {"trigger": compaction.trigger, "nothing_due": found.nothing_due}
+        pieces = [asdict(each) for each in found.pieces]
+        dump({**facts, "whole": found.whole, "findings": pieces})
+        return found.whole
+    say(f"Transcript: {found.transcript}")
+    say(f"Last compaction: {compaction.at[:19]}Z ({compaction.trigger})")
+    if found.nothing_due:
+        say(f"Nothing was to be delivered: {found.nothing_due}")
+    for each in found.pieces:
+        became = each.became if each.became == "arrived" else each.became.upper()
+        say(f"  {each.what:<14} {became:<8} {one_line(each.detail, 400)}")
+    return found.whole
+
+
+@click.command()
+@click.argument("name", required=False, type=click.Choice(payloads.names()))
+@pass_app
+def payload(app: App, name: str | None) -> None:
+    """Print what the real client gives to the hooks of an event, as if it came from here.
+
+    To try a hook by hand: holdfast payload PreCompact | holdfast hook
+    """
+    if name is None:
+        for each in payloads.names():
+            say(each)
+        return
+    say(json.dumps(payloads.read(name, app.surroundings.cwd), indent=2))
+
+
+COMMANDS = (doctor, payload)

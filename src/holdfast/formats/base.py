@@ -82,6 +82,11 @@ class Format(Protocol):
     """The members that a format has; formats/registry.py lists those that there are."""
 
     name: str
+    folders: tuple[str, ...]  # below the root, where its states are kept
+    personal: bool  # whether they are one person's, so that git should ignore them
+
+    def paths(self, root: Path) -> list[Path]:
+        """The files that lie where states of this format lie, whatever is in them."""
 
     def present(self, place: Place) -> bool:
         """Whether the root declares or holds a workflow of this format."""

@@ -16,9 +16,14 @@ class Canonical:
     """See docs/formats/canonical.md."""
 
     name = "canonical"
+    folders: tuple[str, ...] = (files.FOLDER,)
+    personal = True
+
+    def paths(self, root: Path) -> list[Path]:
+        return files.paths(root)
 
     def present(self, place: Place) -> bool:
-        if files.paths(place.root):
+        if self.paths(place.root):
             return True
         looked = look_at_markdown(place.root, place.settings.plans)
         return any(each.declaration for each in looked)

@@ -1,0 +1,125 @@
+"""Start what is registered as the client would, once for each recorded payload, in a throw-away project."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from holdfast import payloads, registration
+from holdfast.checkup.finding import Finding
+from holdfast.plaintext import one_line
+from holdfast.registration import Program
+
+_PATIENCE = 30.0  # seconds; the timeout with which the hooks are registered
+_SLOW = 1.0
+_WORKFLOW = "Checkup"
+THIS = Program(sys.executable, ("-m", registration.NAME))
+
+
+class Run(NamedTuple):
+    payload: str
+    seconds: float
+    trouble: str  # empty when it answered as it should
+
+
+def found_at(program: Program) -> str | None:
+    """The file that starts *program*, as far as the environment here tells; None when there is none."""
+    # With no folder in its name it is looked for on PATH, else it is a path.
+    return shutil.which(os.path.expanduser(program.command))
+
+
+def examine(program: Program, fix: str) -> Finding:
+    """Whether *program* answers each recorded payload as a hook has to."""
+    name = " ".join([program.command, *program.first, "hook"])
+    runs = list(_runs(program))
+    failed = [each for each in runs if each.trouble]
+    if failed:
+        cause = "; ".join(f"{each.payload}: {each.trouble}" for each in failed[:3])
+        more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
+        what = f"`{name}` fails on {len(failed)} of {len(runs)} recorded payloads"
+        return Finding("command", "wrong", what, cause + more, fix)
+    times = sorted(each.seconds * 1000 for each in runs)
+    what = f"`{name}` answers {len(runs)} recorded payloads in {times[0]:.0f} to {times[-1]:.0f} ms each"
+    if times[-1] < _SLOW * 1000:
+        return Finding("command", "good", what)
+    cause = "a hook that is waited for should end in a fraction of a second; is the machine busy?"
+    return Finding("command", "note", what, cause, "holdfast doctor")
+
+
+def _runs(program: Program) -> Iterator[Run]:
+    with tempfile.TemporaryDirectory(prefix="holdfast-checkup-") as folder:
+        project = Path(folder) / "project"
+        (project / "docs").mkdir(parents=True)
+        (project / "docs" / "guide.md").write_text("# Guide\n\nLook first.\n", encoding="utf-8")
+        (project / "CLAUDE.local.md").write_text(
+            f"# Current Workflow State\n\nWorkflow: {_WORKFLOW}\nPhase: 1/2 - Look\n\n@docs/guide.md\n",
+            encoding="utf-8",
+        )
+        environment = _environment(folder, str(project))
+        for name in payloads.names():
+            payload = payloads.read(name, str(project))
+            begun = time.perf_counter()
+            trouble = _trouble(program, payload, environment, project)
+            yield Run(name, time.perf_counter() - begun, trouble)
+
+
+def _environment(folder: str, project: str) -> dict[str, str]:
+    """This one, but with settings and notes of its own, and as a client sets it."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HOLDFAST_", "CLAUDE_CODE_", "CLAUDE_PROJECT_DIR"))
+    }
+    own = {"XDG_STATE_HOME": f"{folder}/state", "XDG_CONFIG_HOME": f"{folder}/config"}
+    return {**kept, **own, "CLAUDE_PROJECT_DIR": project}
+
+
+def _trouble(
+    program: Program, payload: Mapping[str, object], environment: Mapping[str, str], cwd: Path
+) -> str:
+    command: Sequence[str] = [found_at(program) or program.command, *program.first, "hook"]
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(payload).encode(),
+            cwd=cwd,
+            env=dict(environment),
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {_PATIENCE:.0f} s"
+    except OSError as error:
+        return f"it cannot be started: {error.strerror or error}"
+    if done.returncode != 0:
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return one_line(f"exit code {done.returncode}: {last or 'nothing on stderr'}", 200)
+    return _misspoken(payload, done.stdout.decode("utf-8", "replace"))
+
+
+def _misspoken(payload: Mapping[str, object], said: str) -> str:
+    """What is wrong with what a hook *said*, if anything."""
+    if payload["hook_event_name"] == "PreCompact":
+        # The client gives it to the summariser as it stands.
+        return "" if said.startswith("Keep word for word") and _WORKFLOW in said else _other(said)
+    restores = payload.get("source") == "compact"
+    if not said and not restores:
+        return ""
+    try:
+        reply = json.loads(said)
+    except ValueError:
+        return _other(said)
+    return "" if not restores or _WORKFLOW in str(reply) else _other(said)
+
+
+def _other(said: str) -> str:
+    return one_line(f"it said {said!r}" if said else "it said nothing", 200)

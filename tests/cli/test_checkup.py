@@ -1,0 +1,313 @@
+"""`holdfast doctor` finds what is wrong, says why, and names what repairs it; and that repairs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from holdfast import payloads, registration
+from holdfast.checkup.client import TRIED
+from holdfast.registration import Program
+from holdfast.testing import Compactions, Project
+
+COMMAND = Path(sys.executable).parent / "holdfast"
+
+
+class Patient(NamedTuple):
+    """A project where all is well, until a test plants a fault."""
+
+    project: Project
+    programs: Path  # the only folder of ours on PATH
+    settings: Path  # of the user
+
+    def register(self, hooks: dict[str, Any], **more: object) -> None:
+        self.settings.write_text(json.dumps({"hooks": hooks, **more}), encoding="utf-8")
+
+    def doctor(self, *arguments: str) -> dict[str, Any]:
+        done = self.project.run("doctor", "--json", *arguments, check=False)
+        assert done.stderr == ""
+        found: dict[str, Any] = json.loads(done.stdout)
+        assert done.returncode == (0 if found["whole"] else 1)
+        return found
+
+    def found(self, *levels: str) -> list[dict[str, Any]]:
+        return [
+            each for each in self.doctor()["findings"] if each["level"] in (levels or ("wrong",))
+        ]
+
+    def only(self, *levels: str) -> dict[str, Any]:
+        """The one thing that is wrong, and that says why and what to do."""
+        (found,) = self.found(*levels)
+        assert found["cause"]
+        assert found["fix"]
+        return found
+
+    def do(self, fix: str) -> None:
+        """Give the command that was named, as it stands there."""
+        words = shlex.split(fix)
+        if words[0] == "holdfast":
+            self.project.run(*words[1:])
+        else:
+            subprocess.run(words, cwd=self.project.root, check=True)
+
+
+@pytest.fixture
+def patient(
+    holdfast_project: Project,
+    compaction_cycle: Compactions,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Patient:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "holdfast").symlink_to(COMMAND)
+    client = programs / "claude"
+    client.write_text(f"#!/bin/sh\necho '{TRIED[-1]} (Claude Code)'\n", encoding="utf-8")
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(programs), "/usr/bin", "/bin"]))
+    settings = holdfast_project.home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    holdfast_project.declare("W", reading=["@docs/guide.md"])
+    holdfast_project.write("docs/guide.md", "# Guide\n")
+    compaction_cycle()
+    whole = Patient(holdfast_project, programs, settings)
+    whole.register(registration.hooks())
+    return whole
+
+
+def test_nothing_is_wrong(patient: Patient) -> None:
+    """And each thing that was looked at says so."""
+    found = patient.doctor()
+    assert found["whole"] is True
+    checks = {each["check"]: each for each in found["findings"] if each["level"] == "good"}
+    assert {"hooks", "command", "client", "settings", "folders", "state", "log"} <= set(checks)
+    assert f"answers {len(payloads.names())} recorded payloads" in checks["command"]["what"]
+    done = patient.project.run("doctor")
+    assert done.stdout.endswith("No things are wrong.\n")
+
+
+def test_not_on_the_path(patient: Patient) -> None:
+    """The client would find no `holdfast` either."""
+    (patient.programs / "holdfast").unlink()
+    found = patient.only()
+    assert found["what"] == "`holdfast` is not on the PATH"
+    patient.do(found["fix"])
+    assert patient.found() == []
+
+
+def test_an_old_path(patient: Patient) -> None:
+    """What is left of an environment that was deleted."""
+    patient.register(registration.hooks(Program("/opt/old venv/bin/holdfast")))
+    found = patient.only()
+    assert found["what"] == "/opt/old venv/bin/holdfast is not there"
+    patient.do(found["fix"])
+    assert patient.found() == []
+
+
+def test_a_program_that_is_another_one(patient: Patient) -> None:
+    """It is called holdfast, and is none; or it is broken."""
+    broken = patient.programs / "holdfast"
+    broken.unlink()
+    broken.write_text("#!/bin/sh\necho oh dear >&2\nexit 3\n", encoding="utf-8")
+    broken.chmod(0o755)
+    found = patient.only()
+    assert "exit code 3: oh dear" in found["cause"]
+    broken.write_text("#!/bin/sh\necho Welcome\n", encoding="utf-8")
+    assert "it said 'Welcome\\n'" in patient.only()["cause"]
+
+
+def test_registered_twice(patient: Patient) -> None:
+    """By two settings with different programs."""
+    local = patient.project.write(".claude/settings.local.json", "{}")
+    local.write_text(json.dumps({"hooks": registration.hooks(Program(str(COMMAND)))}))
+    found = patient.only()
+    assert found["what"].startswith("registered twice: in the user settings")
+    patient.do(found["fix"])
+    assert patient.found() == []
+
+
+def test_the_plugin_and_the_settings(patient: Patient) -> None:
+    """The plugin's hooks come on top."""
+    patient.register(registration.hooks(), enabledPlugins={"holdfast@holdfast": True})
+    found = patient.only()
+    assert "the plugin holdfast@holdfast" in found["what"]
+    patient.do(found["fix"])
+    assert patient.found() == []
+
+
+def test_a_folder_that_is_read_only(patient: Patient) -> None:
+    """The state could not be saved."""
+    folder = patient.project.state_files()[0].parent
+    folder.chmod(0o555)
+    found = patient.only()
+    assert found["what"] == f"{folder} cannot be written to"
+    patient.do(found["fix"])
+    assert patient.found() == []
+
+
+def test_a_file_in_the_place_of_a_folder(holdfast_project: Project, patient: Patient) -> None:
+    """Nothing could be made in it."""
+    for path in patient.project.state_files():
+        path.unlink()
+        path.parent.rmdir()
+    (holdfast_project.root / "untracked" / "workflow-state").rmdir()
+    holdfast_project.write("untracked/workflow-state", "a file")
+    assert any("it is no folder" in each["cause"] for each in patient.found())
+
+
+def test_a_state_that_cannot_be_read(patient: Patient) -> None:
+    """It is set aside, and the last good copy comes back."""
+    path = patient.project.state_files()[0]
+    before = json.loads(path.read_bytes())
+    path.write_text('{"workflow": "W", ', encoding="utf-8")
+    found = patient.only()
+    assert (found["check"], found["safe"]) == ("state", True)
+    patient.project.run(*shlex.split(found["fix"])[1:])
+    assert patient.found() == []
+    assert patient.project.state()["phase"] == before["phase"]
+    assert list((patient.project.root / ".claude/holdfast/quarantine").iterdir())
+
+
+def test_a_wrong_key_in_the_settings(patient: Patient) -> None:
+    """With a guess at what was meant."""
+    path = patient.project.write(".claude/holdfast.toml", 'gatee = "off"\n')
+    found = patient.only()
+    assert "unknown key 'gatee' (did you mean 'gate'?)" in found["cause"]
+    assert found["fix"] == f"edit {path}"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda hooks: hooks["SessionStart"][1].update(matcher="startup"),
+            "leaves out compact, resume, fork",
+        ),
+        (lambda hooks: hooks["PreCompact"][0].update(matcher="manual"), "'manual' leaves out auto"),
+        (lambda hooks: hooks.pop("PostCompact"), "PostCompact is not registered"),
+        (
+            lambda hooks: hooks["SessionStart"][0]["hooks"][0].update({"async": True}),
+            "SessionStart is async",
+        ),
+        (lambda hooks: hooks["SessionStart"][1]["hooks"].pop(), "part 12 of 12"),
+        (lambda hooks: hooks["PostToolUse"].pop(0), "leaves out Read"),
+    ],
+)
+def test_not_all_is_registered(
+    patient: Patient, change: Callable[[dict[str, Any]], object], words: str
+) -> None:
+    """A wrong matcher, a missing event, a part too few."""
+    hooks = registration.hooks()
+    change(hooks)
+    patient.register(hooks)
+    found = patient.only()
+    assert words in found["cause"]
+    patient.do(found["fix"])
+    assert patient.found() == []
+
+
+def test_fewer_parts_than_the_settings_say(patient: Patient) -> None:
+    """The guidance would promise what no hook sends."""
+    config = patient.project.home / ".config" / "holdfast"
+    config.mkdir(parents=True)
+    (config / "holdfast.toml").write_text("parts = 15\n", encoding="utf-8")
+    found = patient.only()
+    assert "parts 13 to 15 of 15 of the reading not registered" in found["cause"]
+    patient.do(found["fix"])
+    assert patient.found() == []
+
+
+def test_a_matcher_in_other_words_is_right(patient: Patient) -> None:
+    """The client takes it for a pattern."""
+    hooks = registration.hooks()
+    hooks["PreCompact"][0]["matcher"] = "*"
+    hooks["SessionStart"][0]["matcher"] = "startup|resume|clear|compact|fork"
+    hooks["PreToolUse"][0]["matcher"] = "(Multi|Notebook)?Edit|Write"
+    patient.register(hooks)
+    assert patient.found() == []
+
+
+def test_a_finished_workflow_is_left_over(patient: Patient) -> None:
+    """`--fix` completes it; its last state is kept."""
+    patient.project.declare("W", phase="3/3 - Last", status="completed")
+    (patient.project.root / "CLAUDE.local.md").unlink()
+    patient.project.run("phase", "set", "3", "--status", "completed")
+    (found,) = [each for each in patient.found("note") if each["check"] == "left over"]
+    assert found["fix"] == "holdfast complete W"
+    assert patient.found() == []  # worth knowing, but nothing is broken
+    assert any("completed 'W'" in each for each in patient.doctor("--fix")["fixed"])
+    assert patient.project.state_files() == []
+    assert list((patient.project.root / ".claude/holdfast/archive").iterdir())
+
+
+@pytest.mark.parametrize("text", ['{"hooks": {},}', "// mine\n{}", "", "[]"])
+def test_settings_of_the_client_that_are_no_json(patient: Patient, text: str) -> None:
+    """The client ignores such a file without a word."""
+    local = patient.project.write(".claude/settings.local.json", text)
+    found = patient.only()
+    assert found["fix"] == f"edit {local}"
+
+
+def test_all_hooks_are_switched_off(patient: Patient) -> None:
+    """By the client's own switch, or by ours."""
+    patient.register(registration.hooks(), disableAllHooks=True)
+    assert "disableAllHooks" in patient.only()["cause"]
+    patient.register(registration.hooks())
+    patient.project.write(".claude/holdfast.toml", "enabled = false\n")
+    notes = [each for each in patient.found("note") if each["check"] == "settings"]
+    assert [each["what"] for each in notes] == ["Holdfast is switched off"]
+
+
+def test_nothing_is_registered(patient: Patient) -> None:
+    """The first command that a newcomer forgets."""
+    patient.settings.unlink()
+    found = patient.only()
+    assert found["what"] == "no settings register Holdfast"
+    patient.do(found["fix"])
+    assert patient.found() == []
+
+
+def test_a_client_that_is_too_old_or_missing(patient: Patient) -> None:
+    """It may still work, so it is only a note."""
+    client = patient.programs / "claude"
+    client.write_text("#!/bin/sh\necho '1.0.3 (Claude Code)'\n", encoding="utf-8")
+    notes = {each["check"]: each for each in patient.found("note")}
+    assert "1.0.3 is older" in notes["client"]["what"]
+    client.write_text("#!/bin/sh\necho what\n", encoding="utf-8")
+    assert "tells no version" in patient.found("note")[0]["what"]
+    client.unlink()
+    assert "no `claude` on the PATH" in patient.found("note")[0]["what"]
+
+
+def test_git_sees_the_state(patient: Patient) -> None:
+    """It is one person's."""
+    patient.project.git("init", "-q")
+    (found,) = [each for each in patient.found("note") if each["check"] == "git"]
+    subprocess.run(["/bin/sh", "-c", found["fix"]], cwd=patient.project.root, check=True)
+    assert "git" not in {each["check"] for each in patient.found("note")}
+
+
+def test_the_doctor_leaves_no_trace(patient: Patient) -> None:
+    """It looks; the hooks that it runs have a project of their own."""
+    before = _listing(patient.project)
+    patient.doctor()
+    assert _listing(patient.project) == before
+
+
+def _listing(project: Project) -> dict[str, bytes]:
+    files = [*project.root.rglob("*"), *project.home.rglob("*")]
+    return {str(path): path.read_bytes() for path in files if path.is_file()}
+
+
+def test_usage(patient: Patient) -> None:
+    """--transcript belongs to --delivery."""
+    for arguments in (("--transcript", "x"), ("--delivery", "--fix")):
+        assert patient.project.run("doctor", *arguments, check=False).returncode == 2
