@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from collections.abc import Callable
 
 from holdfast.errors import AnyPath, StateUnreadable
 
 DEEPEST = 64  # levels of JSON; more would break the tools that write it again
+# A tool that writes in place may be half way through. Such a file is given this long.
+_SETTLING = 1.0  # seconds
 
 
 def read_file(path: AnyPath, limit: int, *, follow: bool = True) -> tuple[bytes, float]:
@@ -82,3 +85,17 @@ def read_json(path: AnyPath, limit: int) -> object:
         return decode_json(read_file(path, limit)[0])
     except ValueError as error:
         raise StateUnreadable(path, f"not JSON: {error}") from error
+
+
+def read_settled_json(path: AnyPath, limit: int) -> tuple[bytes, float, object]:
+    """Bytes, mtime and JSON of *path*, once its writer is done if one is at work; else StateUnreadable."""
+    for _ in range(6):
+        raw, mtime = read_file(path, limit)
+        try:
+            return raw, mtime, decode_json(raw)
+        except ValueError as error:
+            reason = error
+        if abs(time.time() - mtime) > _SETTLING:
+            break
+        time.sleep(0.05)
+    raise StateUnreadable(path, f"not JSON: {reason}") from reason

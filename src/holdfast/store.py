@@ -106,15 +106,24 @@ class Store:
         except OSError as error:
             raise StateUnwritable(path, error.strerror or str(error)) from error
 
-    def remove(self, path: Path) -> None:
+    def make_folder(self, folder: Path) -> None:
+        """Make *folder* below the root, for tools that expect it to be there."""
+        self._contained(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StateUnwritable(folder, error.strerror or str(error)) from error
+
+    def remove(self, path: Path, *, folder_too: bool = True) -> None:
         """Delete our own state file *path*, and its folder if that is then empty."""
         self._contained(path.parent)
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise StateUnwritable(path, error.strerror or str(error)) from error
-        with contextlib.suppress(OSError):
-            path.parent.rmdir()
+        if folder_too:
+            with contextlib.suppress(OSError):
+                path.parent.rmdir()
 
     # Copies of one state file: the last good one, and the one before for undo.
 

@@ -14,6 +14,7 @@ DECLARING = ("CLAUDE.local.md",)
 # The plan globs are a setting and come on top.
 SIGNS: dict[str, tuple[str, ...]] = {
     "canonical": (*DECLARING, "untracked/workflow-state"),
+    "skill": (".claude/workflow-state",),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +13,7 @@ from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical import state as states
 from holdfast.formats.canonical.state import State, has_shape
 from holdfast.formats.canonical.tolerance import salvage
-from holdfast.regular import decode_json, read_file
+from holdfast.regular import read_settled_json
 from holdfast.store import LARGEST, Copies, Store
 
 FOLDER = "untracked/workflow-state"
@@ -22,8 +21,6 @@ _LONGEST_SLUG = 80  # bytes; it stands twice in the path, and a name may have 25
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
     f"{name}{number}" for name in ("com", "lpt") for number in range(10)
 }
-# A tool that writes in place may be half way through. Such a file is given this long.
-_SETTLING = 1.0
 
 
 @dataclass(frozen=True)
@@ -86,14 +83,9 @@ def read(store: Store, path: Path, now: datetime) -> Held | Unusable:
     if not store.holds(path):
         return Unusable(path, "leads outside the project", broken=False)
     try:
-        raw, mtime = read_file(path, LARGEST)
-        data = decode_json(raw)
-    except (StateUnreadable, ValueError) as error:
-        settled = _reread_while_fresh(path)
-        if settled is None:
-            reason = error.reason if isinstance(error, StateUnreadable) else f"not JSON: {error}"
-            return _from_copy(store, path, reason)
-        raw, mtime, data = settled
+        raw, mtime, data = read_settled_json(path, LARGEST)
+    except StateUnreadable as error:
+        return _from_copy(store, path, error.reason)
     if not isinstance(data, dict) or not has_shape(data):
         if store.copies(path) is not None:
             return _from_copy(store, path, "no canonical state any more")
@@ -101,21 +93,6 @@ def read(store: Store, path: Path, now: datetime) -> Held | Unusable:
     started = clock.iso(min(clock.from_mtime(mtime), now))
     state, problems = salvage(data, lambda: _good(store.copies(path)), started)
     return Held(path, raw, mtime, state, tuple(problems))
-
-
-def _reread_while_fresh(path: Path) -> tuple[bytes, float, object] | None:
-    """The file once its writer is done, if one is at work; None when it stays broken."""
-    for _ in range(5):
-        try:
-            raw, mtime = read_file(path, LARGEST)
-            return raw, mtime, decode_json(raw)
-        except StateUnreadable:
-            return None
-        except ValueError:
-            if abs(time.time() - mtime) > _SETTLING:
-                return None
-            time.sleep(0.05)
-    return None
 
 
 def _good(copies: Copies | None) -> State | None:

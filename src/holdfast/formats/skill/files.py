@@ -1,0 +1,168 @@
+"""Where states of skills lie: .claude/workflow-state/{active,completed}/<skill>-<hash>.json.
+
+A file counts by its shape. What somebody else keeps in these folders is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from holdfast import clock
+from holdfast.errors import IllegalMove, StateUnreadable
+from holdfast.formats.skill.inspection import problems_of
+from holdfast.formats.skill.model import State, has_shape, moment, of_json
+from holdfast.formats.skill.model import read as read_state
+from holdfast.regular import read_settled_json
+from holdfast.store import LARGEST, Copies, Store
+
+FOLDER = ".claude/workflow-state"
+ACTIVE = f"{FOLDER}/active"
+COMPLETED = f"{FOLDER}/completed"
+INDEX = f"{FOLDER}/index.json"
+
+_SKILL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Held:
+    """One state file as read: what it says, and what was wrong with it."""
+
+    path: Path
+    raw: bytes
+    mtime: float
+    state: State  # where something was wrong, the last good copy
+    problems: tuple[str, ...] = ()
+    broken: bool = False  # no JSON, or no state any more
+
+    @property
+    def key(self) -> str:
+        return f"skill:{self.path.stem}"
+
+    @property
+    def changed_at(self) -> datetime:
+        """When it was last touched: what it says, or the file's own time after an edit by hand."""
+        edited = clock.from_mtime(self.mtime)
+        return max(edited, self.state.last_activity or edited)
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """A file that lies where states lie, but tells nothing."""
+
+    path: Path
+    reason: str
+    broken: bool  # meant as a state, as opposed to somebody else's JSON
+
+
+@dataclass
+class Found:
+    """All that lies in the two folders."""
+
+    active: list[Held] = field(default_factory=list)
+    completed: list[Held] = field(default_factory=list)
+    unusable: list[Unusable] = field(default_factory=list)
+
+    def find(self, key: str) -> Held | None:
+        """The one in active/, else the completed one."""
+        return next((each for each in (*self.active, *self.completed) if each.key == key), None)
+
+    def ended_as(self, held: Held) -> Held | None:
+        """The twin in completed/ that makes *held* a left-over of a workflow that has ended."""
+        if held not in self.active:
+            return None
+        twin = next((each for each in self.completed if each.key == held.key), None)
+        return twin if twin and _ended(twin) >= _touched(held) else None
+
+    @property
+    def live(self) -> list[Held]:
+        """Those that are worked on."""
+        return [each for each in self.active if not (each.state.over or self.ended_as(each))]
+
+
+def _ended(held: Held) -> datetime:
+    header = held.state.workflow
+    stated = moment(header.completed_at) or moment(header.updated_at)
+    return stated or clock.from_mtime(held.mtime)
+
+
+def _touched(held: Held) -> datetime:
+    return moment(held.state.workflow.updated_at) or clock.from_mtime(held.mtime)
+
+
+def path_for(store: Store, skill: str, text: str, called: str | None = None) -> Path:
+    """The file of *skill* for the feature or task *text*, as the document's shell line names it.
+
+    *called* is a name of its own for a second one of the same text.
+    """
+    if not _SKILL.fullmatch(skill):
+        raise IllegalMove(
+            f"{skill!r} is no name of a skill", hint="Small letters, digits and hyphens: dev, tdd."
+        )
+    hashed = text if called is None else f"{text} as {called}"
+    return store.root / ACTIVE / f"{skill}-{hash_of(hashed)}.json"
+
+
+def hash_of(text: str) -> str:
+    """What `echo "$TEXT" | md5sum | cut -c1-8` prints; echo adds a newline."""
+    line = f"{text}\n".encode("utf-8", "surrogateescape")
+    return hashlib.md5(line, usedforsecurity=False).hexdigest()[:8]
+
+
+def paths(root: Path) -> list[Path]:
+    """All files that may be states, in the order of their names."""
+    return [*sorted((root / ACTIVE).glob("*.json")), *sorted((root / COMPLETED).glob("*.json"))]
+
+
+def look(store: Store) -> Found:
+    """Read them all."""
+    found = Found()
+    for path in paths(store.root):
+        read_one = read(store, path)
+        if isinstance(read_one, Unusable):
+            found.unusable.append(read_one)
+        elif path.parent.name == "active":
+            found.active.append(read_one)
+        else:
+            found.completed.append(read_one)
+    return found
+
+
+def read(store: Store, path: Path) -> Held | Unusable:
+    """What *path* holds; where it cannot be read, its last good copy."""
+    if not store.holds(path):
+        return Unusable(path, "leads outside the project", broken=False)
+    try:
+        raw, mtime, data = read_settled_json(path, LARGEST)
+    except StateUnreadable as error:
+        return _from_copy(store, path, (error.reason,), broken=True)
+    if not has_shape(data) or not isinstance(data, dict):
+        if store.copies(path) is not None:
+            return _from_copy(store, path, ("no state of a skill any more",), broken=True)
+        return Unusable(path, "not the state of a skill", broken=False)
+    try:
+        return Held(path, raw, mtime, of_json(data))
+    except ValidationError as error:
+        return _from_copy(store, path, problems_of(error), broken=False)
+
+
+def _from_copy(
+    store: Store, path: Path, problems: tuple[str, ...], *, broken: bool
+) -> Held | Unusable:
+    copies = store.copies(path)
+    good = _good(copies)
+    if copies is None or good is None:
+        return Unusable(path, problems[0], broken=True)
+    return Held(path, copies.good.encode(), copies.mtime, good, problems, broken)
+
+
+def _good(copies: Copies | None) -> State | None:
+    try:
+        return read_state(copies.good.encode()) if copies else None
+    except ValueError:
+        return None

@@ -1,0 +1,353 @@
+"""What agents and people do to the workflow of a skill, each under the lock and saved whole.
+
+Every command reads inside the lock, makes one move, writes the state and then the index. A state
+that cannot be read is set aside, and its last good copy is used. `change` takes any move of
+phases, tasks and tdd; what touches more than one file has a function of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Concatenate, ParamSpec
+
+from holdfast import clock
+from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable, StateUnwritable
+from holdfast.formats.base import Place
+from holdfast.formats.skill import beginnings, endings, files, index
+from holdfast.formats.skill.files import Found, Held, Unusable
+from holdfast.formats.skill.model import State, read
+from holdfast.formats.skill.moving import refuse_ended, stamp
+from holdfast.formats.skill.standing import KEPT_WHEN_COMPLETED, standing, untouched
+from holdfast.store import COMMAND_WAIT
+
+P = ParamSpec("P")
+_LEFT_BY_JQ = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Removed:
+    """A file that is or would be removed."""
+
+    path: str  # relative to the root
+    why: str
+
+
+@dataclass(frozen=True)
+class Started:
+    held: Held
+    removed: tuple[Removed, ...] = ()  # by the cleanup that goes with a start
+    aside: str | None = None  # where a state that could not be read was put
+
+
+@dataclass(frozen=True)
+class Ended:
+    state: State
+    path: str  # relative to the root
+    signal: str  # DEV_COMPLETE: <feature>
+
+
+def start_dev(
+    place: Place,
+    feature: str,
+    *,
+    title: str | None = None,
+    tasks: Sequence[str] = (),
+    folder_features: Sequence[str] | None = None,
+    called: str | None = None,
+    afresh: bool = False,
+) -> Started:
+    """Begin a /dev of a feature's file, or with *folder_features* of a folder."""
+    path = files.path_for(place.store, "dev", feature, called)
+    begin = partial(
+        beginnings.dev,
+        feature,
+        stamp(place.now),
+        identifier=path.stem,
+        branch=place.branch,
+        title=title,
+        tasks=tasks,
+        folder_features=folder_features,
+    )
+    return _start(place, path, begin, afresh=afresh)
+
+
+def start_tdd(
+    place: Place,
+    task: str,
+    *,
+    feature_file: str | None = None,
+    task_index: int | None = None,
+    test_command: str | None = None,
+    called: str | None = None,
+    afresh: bool = False,
+) -> Started:
+    """Begin a /tdd. With a feature's file its name comes from that, as in the document."""
+    path = files.path_for(place.store, "tdd", feature_file or task, called)
+    begin = partial(
+        beginnings.tdd,
+        task,
+        stamp(place.now),
+        identifier=path.stem,
+        branch=place.branch,
+        feature_file=feature_file,
+        task_index=task_index,
+        test_command=test_command,
+    )
+    return _start(place, path, begin, afresh=afresh)
+
+
+def start_other(
+    place: Place,
+    skill: str,
+    text: str,
+    *,
+    phases: Sequence[str],
+    tasks: Sequence[str] = (),
+    checkpoints: Sequence[str] = (),
+    called: str | None = None,
+    afresh: bool = False,
+) -> Started:
+    """Begin any other skill, with its own phases."""
+    path = files.path_for(place.store, skill, text, called)
+    begin = partial(
+        beginnings.other,
+        skill,
+        text,
+        stamp(place.now),
+        identifier=path.stem,
+        phases=phases,
+        branch=place.branch,
+        tasks=tasks,
+        checkpoints=checkpoints,
+    )
+    return _start(place, path, begin, afresh=afresh)
+
+
+def _start(place: Place, path: Path, begin: Callable[[], State], *, afresh: bool) -> Started:
+    """Write the first state to *path*. With *afresh*, a workflow that is there gives way."""
+    store = place.store
+    state = begin()
+    with store.lock(COMMAND_WAIT):
+        removed = _clean(place, dry_run=False)
+        there = next((held for held in files.look(store).live if held.path == path), None)
+        if there and not afresh:
+            raise _taken(place, there)
+        # One that ended may lie in both folders; a new one must not be taken for its left-over.
+        aside = _make_way(place, path)
+        _make_way(place, _completed_path(place, path))
+        for folder in (files.ACTIVE, files.COMPLETED):
+            store.make_folder(store.root / folder)
+        held = _put(place, path, state)
+        index.update(store, files.look(store), stamp(place.now))
+    return Started(held, tuple(removed), aside)
+
+
+def _taken(place: Place, held: Held) -> IllegalMove:
+    state, phase = held.state, held.state.phase
+    where = f", in phase {phase.name!r}" if phase else ""
+    return IllegalMove(
+        f"{state.name!r} is kept already in {place.store.relative(held.path)}{where}",
+        hint="Go on with it: holdfast skill resume. A second one needs a name of its own (--as NAME); "
+        "--fresh begins anew in its place.",
+    )
+
+
+def change(
+    place: Place,
+    key: str,
+    move: Callable[Concatenate[State, str, P], State],
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> Held:
+    """Make *move* on the workflow *key* as it is now: change(place, key, complete_task, 3)."""
+    with place.store.lock(COMMAND_WAIT):
+        held = _changeable(place, key)
+        after = move(held.state, stamp(place.now), *arguments, **named)
+        if held.broken:
+            place.store.set_aside(held.path, _stamp(place), move=True)
+        changed = _put(place, held.path, after, previous=held.raw)
+        index.update(place.store, files.look(place.store), stamp(place.now))
+        return changed
+
+
+def resume(place: Place, key: str, *, compacted: datetime | None = None) -> Held:
+    """Take the workflow up; a compaction at that time is noted in its history, once."""
+    return change(place, key, endings.take_up, compacted=compacted)
+
+
+def complete(place: Place, key: str, *, although: str | None = None) -> Ended:
+    """End the workflow; with *although*, a reason, also where something is not done."""
+    return _end(place, key, partial(endings.complete, although=although))
+
+
+def abandon(place: Place, key: str, reason: str | None = None) -> Ended:
+    """Give the workflow up."""
+    return _end(place, key, partial(endings.abandon, reason=reason))
+
+
+def _end(place: Place, key: str, move: Callable[[State, str], State]) -> Ended:
+    """Move the state to completed/. Killed in between, the twin left in active/ counts as finished."""
+    store = place.store
+    with store.lock(COMMAND_WAIT):
+        held = _changeable(place, key)
+        # One whose status was set by hand has ended, and is only put where it belongs.
+        state = held.state if held.state.over else move(held.state, stamp(place.now))
+        target = _completed_path(place, held.path)
+        _make_way(place, target)
+        _put(place, target, state)
+        if held.broken:
+            store.set_aside(held.path, _stamp(place), move=True)
+        else:
+            store.remove(held.path, folder_too=False)
+        store.forget(held.path)
+        index.update(store, files.look(store), stamp(place.now))
+    return Ended(state, store.relative(target), endings.signal(state))
+
+
+def _changeable(place: Place, key: str) -> Held:
+    """The workflow *key*, when it can be worked on; to be called inside the lock."""
+    found = files.look(place.store)
+    held = found.find(key)
+    if held is None:
+        lost = next((each for each in found.unusable if _key(each) == key and each.broken), None)
+        if lost:
+            raise StateUnreadable(lost.path, lost.reason)
+        raise NoSuchWorkflow("the workflow has gone meanwhile", hint="See holdfast list.")
+    if held.problems and not held.broken:
+        raise StateUnreadable(held.path, held.problems[0])
+    if held not in found.active:
+        refuse_ended(held.state)
+    twin = found.ended_as(held)
+    if twin:
+        refuse_ended(twin.state)
+    return held
+
+
+def _key(unusable: Unusable) -> str:
+    return f"skill:{unusable.path.stem}"
+
+
+def _put(place: Place, path: Path, state: State, previous: bytes | None = None) -> Held:
+    """Write *state*, which can be read again; to be called inside the lock."""
+    encoded = state.encode()
+    written = read(encoded)
+    place.store.write(path, encoded)
+    place.store.keep(path, encoded, previous)
+    return Held(path, encoded, place.now.timestamp(), written)
+
+
+def _make_way(place: Place, path: Path) -> str | None:
+    """Archive what ended at *path*; what cannot be read is put aside, and it is told where."""
+    store = place.store
+    if not os.path.lexists(path):
+        return None
+    there = files.read(store, path)
+    if isinstance(there, Unusable) and not there.broken:
+        raise StateUnwritable(path, f"what lies there is {there.reason}")
+    if isinstance(there, Held):
+        store.archive(path.name, _stamp(place), there.state.encode())
+    aside = None
+    if isinstance(there, Unusable) or there.problems:
+        aside = store.relative(store.set_aside(path, _stamp(place), move=True))
+    else:
+        store.remove(path, folder_too=False)
+    store.forget(path)
+    return aside
+
+
+def _completed_path(place: Place, path: Path) -> Path:
+    return place.root / files.COMPLETED / path.name
+
+
+def _stamp(place: Place) -> str:
+    return place.now.strftime("%Y%m%d_%H%M%S")
+
+
+def clean(place: Place, *, dry_run: bool = False) -> list[Removed]:
+    """Remove what ended a day ago, and what nobody has touched for as many days as are set."""
+    if dry_run:
+        return _clean(place, dry_run=True)
+    with place.store.lock(COMMAND_WAIT):
+        removed = _clean(place, dry_run=False)
+        index.update(place.store, files.look(place.store), stamp(place.now))
+        return removed
+
+
+def _clean(place: Place, *, dry_run: bool) -> list[Removed]:
+    found = files.look(place.store)
+    due = [(held, why) for held, why in _due(place, found) if why]
+    removed = [Removed(place.store.relative(held.path), why) for held, why in due]
+    scraps = list(_scraps(place))
+    removed += [Removed(place.store.relative(path), "left behind by a write") for path in scraps]
+    if not dry_run:
+        for held, _ in due:
+            _remove(place, held)
+        for path in scraps:
+            place.store.remove(path, folder_too=False)
+    return removed
+
+
+def _due(place: Place, found: Found) -> Iterator[tuple[Held, str]]:
+    for held in (*found.active, *found.completed):
+        stands, remark = standing(found, held, place)
+        late = untouched(held, place) > KEPT_WHEN_COMPLETED
+        if not held.problems and (stands == "stale" or (stands == "finished" and late)):
+            yield held, remark
+
+
+def _scraps(place: Place) -> Iterator[Path]:
+    """What a jq line left that failed before its mv."""
+    for folder in (files.ACTIVE, files.COMPLETED):
+        for path in sorted((place.root / folder).glob("*.json.tmp*")):
+            written = clock.from_mtime(path.lstat().st_mtime)
+            if path.is_file() and place.now - written > _LEFT_BY_JQ:
+                yield path
+
+
+def _remove(place: Place, held: Held) -> None:
+    """Unfinished work goes to the archive before its file goes."""
+    store = place.store
+    if not held.state.over:
+        store.archive(held.path.name, _stamp(place), held.state.encode())
+    store.remove(held.path, folder_too=False)
+    store.forget(held.path)
+
+
+def clear(place: Place, *, dry_run: bool = False) -> list[Removed]:
+    """Remove every state of a skill, active and completed; foreign files stay."""
+    store = place.store
+    if dry_run:
+        return [each for each, _ in _all(place)]
+    with store.lock(COMMAND_WAIT):
+        removed = list(_all(place))
+        for _, state in removed:
+            if isinstance(state, Held) and not state.problems:
+                _remove(place, state)
+            else:
+                store.set_aside(state.path, _stamp(place), move=True)
+                store.forget(state.path)
+        index.update(store, files.look(store), stamp(place.now))
+        return [each for each, _ in removed]
+
+
+def _all(place: Place) -> Iterator[tuple[Removed, Held | Unusable]]:
+    found, relative = files.look(place.store), place.store.relative
+    for held in (*found.active, *found.completed):
+        yield Removed(relative(held.path), held.state.workflow.status), held
+    for lost in found.unusable:
+        if lost.broken:
+            yield Removed(relative(lost.path), lost.reason), lost
+
+
+def repair_index(place: Place) -> bool:
+    """Write the index anew where it is not true; whether it was not."""
+    if index.is_true(place.store, files.look(place.store)):
+        return False
+    with place.store.lock(COMMAND_WAIT):
+        index.update(place.store, files.look(place.store), stamp(place.now))
+    return True

@@ -1,0 +1,328 @@
+"""The state file of a skill: its model, reading it and writing it.
+
+What the document names is checked as far as we act on it. Everything else stays, and so does the
+order in which somebody wrote it: a written file differs from the one that was read by what changed.
+Files come from jq and from hands, too, so reading takes an absent or null section as empty, a bare
+name for an object with that name, and "In Progress" for in_progress. With EXACT as the context,
+nothing of that is done, for `inspect`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+)
+
+from holdfast import clock
+from holdfast.regular import decode_json
+
+EXACT = "exact"
+
+TDD_PHASES = ("red", "green", "refactor")  # of a task; a /tdd has "commit" behind them
+Scalar: TypeAlias = "str | int | bool | None"
+
+_MEANT = {
+    "active": "in_progress",
+    "cancelled": "abandoned",
+    "complete": "completed",
+    "done": "completed",
+    "started": "in_progress",
+    "todo": "pending",
+}
+
+
+def _tolerant(meant: Callable[[Any], Any]) -> BeforeValidator:
+    def read_as_meant(value: object, info: ValidationInfo) -> object:
+        return value if info.context == EXACT else meant(value)
+
+    return BeforeValidator(read_as_meant)
+
+
+def _word(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    word = "_".join(value.lower().replace("-", " ").split())
+    return _MEANT.get(word, word)
+
+
+def _by_name(field: str) -> BeforeValidator:
+    """A bare text stands for an object that says no more than that."""
+    return _tolerant(lambda value: {field: value} if isinstance(value, str) else value)
+
+
+def _none_is(empty: Callable[[], object]) -> BeforeValidator:
+    return _tolerant(lambda value: empty() if value is None else value)
+
+
+def _time(value: object, info: ValidationInfo) -> object:
+    if info.context == EXACT and moment(value) is None and value is not None:
+        raise ValueError("a time in ISO 8601, such as 2025-01-08T20:00:00Z")
+    return value
+
+
+def moment(value: object) -> datetime | None:
+    """The time that a file states, with whatever offset; None when it is none."""
+    return clock.parse(value) if isinstance(value, str) else None
+
+
+Status = Annotated[Literal["in_progress", "completed", "blocked", "abandoned"], _tolerant(_word)]
+PhaseStatus = Annotated[Literal["pending", "in_progress", "completed", "blocked"], _tolerant(_word)]
+WorkStatus = Annotated[Literal["pending", "in_progress", "completed"], _tolerant(_word)]
+Time = Annotated[Any, AfterValidator(_time)]
+Texts = Annotated[list[str], _none_is(list)]
+_Empty = _none_is(dict)
+
+
+class _Open(BaseModel):
+    """An object of the document; members that it does not name are kept."""
+
+    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True, populate_by_name=True)
+
+
+class About(_Open):
+    version: str = "1.0"
+    skill: str | None = None
+
+
+class Header(_Open):
+    id: str | None = None
+    status: Status = "in_progress"
+    created_at: Time = None
+    updated_at: Time = None
+    completed_at: Time = None
+    branch: str | None = None
+
+
+class Context(_Open):
+    feature_file: str | None = None
+    feature_title: str | None = None
+    folder_mode: bool | None = None
+    folder_path: str | None = None
+    folder_features: Annotated[list[Any], _none_is(list)] = []
+    task_description: str | None = None
+    task_index: int | None = None
+
+
+class Phase(_Open):
+    name: str
+    status: PhaseStatus = "pending"
+    started_at: Time = None
+    completed_at: Time = None
+    progress: str | None = None
+    steps: Annotated[list[Any], _none_is(list)] = []
+    # Of the phases of a /tdd:
+    test_file: str | None = None
+    test_name: str | None = None
+    failure_confirmed: bool | None = None
+    failure_reason: str | None = None
+    implementation_file: str | None = None
+    tests_passing: bool | None = None
+    last_error: str | None = None
+
+    @property
+    def step_names(self) -> list[str]:
+        names = [step.get("name") if isinstance(step, dict) else step for step in self.steps]
+        return [name for name in names if isinstance(name, str)]
+
+
+class Machine(_Open):
+    current_phase: str | None = None
+    current_step: str | None = None
+    cycle_count: int | None = None
+    phases: Annotated[list[Annotated[Phase, _by_name("name")]], _none_is(list)] = []
+
+
+class TaskPhases(_Open):
+    red: WorkStatus = "pending"
+    green: WorkStatus = "pending"
+    refactor: WorkStatus = "pending"
+
+    @property
+    def current(self) -> str | None:
+        """The first that is not completed."""
+        return next((name for name in TDD_PHASES if getattr(self, name) != "completed"), None)
+
+    @property
+    def begun(self) -> bool:
+        return any(getattr(self, name) != "pending" for name in TDD_PHASES)
+
+
+class Task(_Open):
+    index: int | None = None
+    description: str = ""
+    status: WorkStatus = "pending"
+    commit_sha: str | None = None
+    tdd_phases: TaskPhases | None = None
+
+
+class Checkpoint(_Open):
+    status: WorkStatus = "pending"
+    last_run: Time = None
+    passed: bool | None = None
+
+    @property
+    def good(self) -> bool:
+        return self.status == "completed" and self.passed is not False
+
+
+class LastTests(_Open):
+    test_command: str | None = None
+    last_run: Time = None
+    last_result: str | None = None
+    failing_tests: Texts = []
+    passing_tests: Texts = []
+
+
+class ModifiedFile(_Open):
+    path: str
+    phase: str | None = None
+    lines_added: int | None = None
+
+
+class State(_Open):
+    """One workflow of a skill."""
+
+    about: Annotated[About, _Empty] = Field(default_factory=About, alias="_schema")
+    workflow: Header
+    context: Annotated[Context, _Empty] = Field(default_factory=Context)
+    state_machine: Annotated[Machine, _Empty] = Field(default_factory=Machine)
+    tasks: Annotated[list[Annotated[Task, _by_name("description")]], _none_is(list)] = []
+    test_state: LastTests | None = None
+    files_modified: Annotated[list[Annotated[ModifiedFile, _by_name("path")]], _none_is(list)] = []
+    checkpoints: Annotated[
+        dict[str, Annotated[Checkpoint, _by_name("status"), _Empty]], _none_is(dict)
+    ] = {}
+    history: Annotated[list[Annotated[dict[str, Any], _by_name("event")]], _none_is(list)] = []
+
+    _source: dict[str, Any] = PrivateAttr(default_factory=dict)  # the JSON that it was read from
+
+    @property
+    def skill(self) -> str:
+        named = self.about.skill or (self.workflow.id or "").partition("-")[0]
+        return named or "workflow"
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        told = self.context
+        names = (told.feature_title, told.task_description, told.feature_file, told.folder_path)
+        return next((name for name in (*names, self.workflow.id) if name), self.skill)
+
+    @property
+    def subject(self) -> str | None:
+        """What it works on, as the index tells it."""
+        told = self.context
+        return told.feature_file or told.task_description or told.folder_path
+
+    @property
+    def over(self) -> bool:
+        return self.workflow.status in {"completed", "abandoned"}
+
+    @property
+    def phase(self) -> Phase | None:
+        """The current one. What is named counts before the list: a jq line may set it alone."""
+        phases = self.state_machine.phases
+        named = self.state_machine.current_phase
+        found = next((each for each in phases if each.name == named), None)
+        if found is None and named:
+            return Phase(name=named, status="in_progress")
+        return found or next((each for each in phases if each.status != "completed"), None)
+
+    @property
+    def task(self) -> Task | None:
+        """The one in progress, else the next one."""
+        ready = [task for task in self.tasks if task.status != "completed"]
+        return next((task for task in ready if task.status == "in_progress"), (*ready, None)[0])
+
+    def number(self, task: Task) -> int:
+        return task.index or next(at for at, each in enumerate(self.tasks, 1) if each is task)
+
+    @property
+    def pending(self) -> list[str]:
+        """The checkpoints that are still due, or have to be passed once more."""
+        return [name for name, each in self.checkpoints.items() if not each.good]
+
+    @property
+    def last_activity(self) -> datetime | None:
+        """The latest time that the file states; a jq line may set only one of them."""
+        times = [self.workflow.created_at, self.workflow.updated_at, self.workflow.completed_at]
+        times += [each.last_run for each in self.checkpoints.values()]
+        times += [self.test_state.last_run] if self.test_state else []
+        times += [event.get("at") for event in self.history]
+        return max((at for each in times if (at := moment(each))), default=None)
+
+    def read_from(self, source: dict[str, Any]) -> State:
+        """The same, so that what is written keeps the order of *source*."""
+        self._source = source
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """What is written: the JSON that was read, with what has changed since."""
+        data = self.model_dump(by_alias=True, exclude_unset=True)
+        result: dict[str, Any] = _laid_over(self._source, data)
+        return result
+
+    def encode(self) -> bytes:
+        text = json.dumps(self.to_json(), ensure_ascii=False, indent=2) + "\n"
+        return text.encode("utf-8", "backslashreplace")
+
+
+def _laid_over(was: Any, now: Any) -> Any:
+    """*now* in the order of *was*; a null stays where nothing has come in its place."""
+    if was is None and now in ([], {}):
+        return None
+    if isinstance(was, dict) and isinstance(now, dict):
+        order = [*(key for key in was if key in now), *(key for key in now if key not in was)]
+        return {key: _laid_over(was.get(key, now[key]), now[key]) for key in order}
+    if isinstance(was, list) and isinstance(now, list):
+        return [
+            _laid_over(was[at], now[at]) if at < len(was) else now[at] for at in range(len(now))
+        ]
+    return now
+
+
+def has_shape(data: object) -> bool:
+    """Whether *data* is meant as the state of a skill, right or wrong in its details."""
+    if not isinstance(data, dict) or not isinstance(data.get("workflow"), dict):
+        return False
+    about = data.get("_schema")
+    return "state_machine" in data or (isinstance(about, dict) and "skill" in about)
+
+
+def of_json(data: dict[str, Any]) -> State:
+    return State.model_validate(data).read_from(data)
+
+
+def read(raw: bytes) -> State:
+    """The state in *raw*, or ValueError."""
+    data = decode_json(raw)
+    if not has_shape(data) or not isinstance(data, dict):
+        raise ValueError("not the state of a skill")
+    return of_json(data)
+
+
+class IndexEntry(_Open):
+    id: str
+    skill: str
+    feature: str | None = None
+    started_at: Time = None
+    last_activity: Time = None
+
+
+class Index(_Open):
+    """index.json: the active workflows at a glance."""
+
+    schema_version: str
+    updated_at: Time
+    active_workflows: list[IndexEntry]

@@ -1,0 +1,38 @@
+"""How a workflow stands: worked on, untouched for long, or over."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from holdfast.formats.base import Place, Standing
+from holdfast.formats.skill.files import Found, Held
+
+KEPT_WHEN_COMPLETED = timedelta(hours=24)
+
+
+def standing(found: Found, held: Held, place: Place) -> tuple[Standing, str]:
+    """The standing, and one line why it is not active."""
+    status = held.state.workflow.status
+    if held.state.over:
+        return "finished", f"{status} on {_day(held)}"
+    if held not in found.active:
+        return "finished", "it lies in completed/"
+    twin = found.ended_as(held)
+    if twin:
+        return (
+            "finished",
+            f"{twin.state.workflow.status} on {_day(twin)}; it also lies in completed/",
+        )
+    age = untouched(held, place)
+    if age > timedelta(days=place.settings.stale_days):
+        return "stale", f"untouched for {age.days} days"
+    return "active", ""
+
+
+def untouched(held: Held, place: Place) -> timedelta:
+    return place.now - min(held.changed_at, place.now)
+
+
+def _day(held: Held) -> str:
+    header = held.state.workflow
+    return str(header.completed_at or header.updated_at or held.changed_at.isoformat())[:10]
