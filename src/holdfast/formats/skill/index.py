@@ -35,13 +35,8 @@ def update(store: Store, found: Found, at: str) -> None:
     if data is None and path.is_file():
         store.set_aside(path, at.replace(":", ""), move=True)
     data = data or {}
-    content = {
-        "schema_version": _VERSION,
-        "updated_at": at,
-        **data,
-        "updated_at": at,
-        "active_workflows": _entries(data, found),
-    }
+    first = {"schema_version": _VERSION, "updated_at": at}
+    content = {**first, **data, "updated_at": at, "active_workflows": _entries(data, found)}
     text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
     store.write(path, text.encode("utf-8", "backslashreplace"))
 

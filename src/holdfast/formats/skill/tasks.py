@@ -43,6 +43,7 @@ def start_task(state: State, at: str, index: int | None = None, *, tdd: bool = T
     if task.status != "pending":
         raise IllegalMove(f"task {after.number(task)} is {task.status.replace('_', ' ')}")
     task.status = "in_progress"
+    task.commit_sha = None
     if tdd and task.tdd_phases is None:
         task.tdd_phases = TaskPhases(red="in_progress", green="pending", refactor="pending")
     record(after, at, "task_started", task=after.number(task))
