@@ -27,22 +27,22 @@ class AnyMoves(RuleBasedStateMachine):
         self.minute = 0
         self.state = of_json({"workflow": {"id": "x"}})
 
-    @initialize(kind=st.sampled_from(["dev", "tdd", "other"]))
-    def begin(self, kind: str) -> None:
+    @initialize(kind=st.sampled_from(["dev", "tdd", "other"]), steps=st.integers(0, 14))
+    def begin(self, kind: str, steps: int) -> None:
         if kind == "dev":
             self.state = beginnings.dev("f.md", at(0), identifier="dev-1", tasks=["a", "b"])
         elif kind == "tdd":
             self.state = beginnings.tdd("t", at(0), identifier="tdd-1")
         else:
             self.state = beginnings.other("x", "t", at(0), identifier="x-1", phases=["a", "b"])
+        self.go_on(steps)
 
     def make(self, move: Any, *arguments: Any, **named: Any) -> bool:
         self.minute += 1
         before = copy.deepcopy(self.state.to_json())
         try:
             after = move(self.state, at(self.minute), *arguments, **named)
-        except IllegalMove as error:
-            assert error.cause
+        except IllegalMove:
             assert self.state.to_json() == before
             return False
         assert self.state.to_json() == before, "a move changes what it is given"
@@ -67,6 +67,30 @@ class AnyMoves(RuleBasedStateMachine):
         for was, now in pairs:
             if "blocked" not in {was["status"], now["status"]}:
                 assert ORDER.index(was["status"]) <= ORDER.index(now["status"])
+
+    @rule()
+    def one_on(self) -> None:
+        self.go_on(1)
+
+    def go_on(self, times: int) -> None:
+        """What a skill would do next, so that random moves are tried in every place."""
+        for _ in range(times):
+            phase, task = self.state.phase, self.state.task
+            due = [name for name in self.state.pending if phase and name in phase.step_names]
+            if phase is None or self.state.over:
+                return
+            if phase.name == "red":
+                self.make(tdd.confirm_failure, "not there")
+            elif phase.name == "green":
+                self.make(tdd.record_tests, passed=True)
+            elif due or phase.name == "pr_creation":
+                name = (*due, "pr_created")[0]
+                self.make(phases.record_checkpoint, name, passed=True, values={"pr_number": 7})
+            elif phase.name == "task_execution" and task is not None:
+                if task.status == "pending":
+                    self.make(tasks.start_task, self.state.number(task), tdd=False)
+                self.make(tasks.complete_task, self.state.number(task))
+            self.make(phases.complete_phase)
 
     @rule(name=st.sampled_from([None, "green", "b", "verification"]))
     def start_phase(self, name: str | None) -> None:
@@ -126,9 +150,10 @@ class AnyMoves(RuleBasedStateMachine):
         if self.make(tdd.next_cycle):
             assert self.state.state_machine.cycle_count == cycle + 1
 
-    @rule(reason=st.sampled_from(["", "a question"]))
-    def block(self, reason: str) -> None:
-        self.make(phases.block, reason)
+    @rule(reason=st.sampled_from(["", "a question"]), dice=st.integers(0, 3))
+    def block(self, reason: str, dice: int) -> None:
+        if dice == 0:
+            self.make(phases.block, reason)
 
     @rule()
     def unblock(self) -> None:
@@ -182,7 +207,7 @@ class AnyMoves(RuleBasedStateMachine):
 
 
 TestAnyMoves = AnyMoves.TestCase
-TestAnyMoves.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestAnyMoves.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
 
 
 def walked() -> State:
@@ -294,8 +319,8 @@ def test_what_was_written_by_hand_is_taken_as_it_was_meant() -> None:
     after = tasks.start_task(state, at(1), tdd=False)
     after = tasks.complete_task(after, at(2), commit="abc")
     told = after.to_json()
-    assert [each["status"] for each in told["tasks"]] == ["completed", "completed", "pending"]
-    assert [each["status"] for each in told["state_machine"]["phases"]] == [
+    assert [task.status for task in after.tasks] == ["completed", "completed", "pending"]
+    assert [phase.status for phase in after.state_machine.phases] == [
         "completed",
         "in_progress",
         "pending",
