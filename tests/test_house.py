@@ -17,6 +17,7 @@ from holdfast.formats import signs
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import look
 from holdfast.formats.registry import FORMATS
+from holdfast.formats.skill import files as skill_files
 from holdfast.handlers import HANDLERS, PART, tool_done
 from holdfast.settings import RESTORE, Settings
 from holdfast.wire.events import NOTED
@@ -111,6 +112,7 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
     """A format without a sign would silently be switched off."""
     assert set(signs.SIGNS) == {each.name for each in FORMATS}
     assert set(signs.SIGNS["canonical"]) == {files.FOLDER, look.LOCAL}
+    assert set(signs.SIGNS["skill"]) == {skill_files.FOLDER}
 
 
 @pytest.mark.parametrize(

@@ -153,10 +153,15 @@ def _tracked(synced: Synced) -> Iterator[Finding]:
         path.parent for each in FORMATS if each.personal for path in each.paths(synced.place.root)
     }
     shown = [folder for folder in sorted(folders) if _git_sees(folder)]
-    if shown:
-        top = synced.place.store.relative(shown[0]).partition("/")[0]
+    for top in dict.fromkeys(_to_ignore(synced.place.store.relative(each)) for each in shown):
         what, cause = f"git does not ignore {top}/", "the state in it is yours alone"
         yield Finding("git", "note", what, cause, f"echo '{top}/' >> .gitignore")
+
+
+def _to_ignore(folder: str) -> str:
+    """The top of *folder*; in .claude/ a team's settings lie as well, so there the next one."""
+    parts = folder.split("/")
+    return "/".join(parts[: 2 if parts[0] == ".claude" else 1])
 
 
 def _git_sees(folder: Path) -> bool:

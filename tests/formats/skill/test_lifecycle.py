@@ -89,6 +89,22 @@ def test_a_start_makes_what_the_documents_lines_need(holdfast_project: Project) 
     assert (workflow["id"], workflow["feature"]) == (held.path.stem, FEATURE)
 
 
+def test_a_folder_of_features(holdfast_project: Project) -> None:
+    """Its file is named by the folder, as the skill was called with it."""
+    features = ["features/auth/user-login.md", "features/auth/logout.md"]
+    held = lifecycle.start_dev(
+        place(holdfast_project), "features/auth/", folder_features=features
+    ).held
+    assert held.path.name == f"dev-{files.hash_of('features/auth/')}.json"
+    assert json.loads(held.path.read_bytes())["context"] == {
+        "feature_file": features[0],
+        "feature_title": "Auth",
+        "folder_mode": True,
+        "folder_path": "features/auth/",
+        "folder_features": features,
+    }
+
+
 def test_a_second_task_does_not_share_the_file_of_the_first(holdfast_project: Project) -> None:
     """Two /tdd of one feature would, by the document's own line."""
     here = place(holdfast_project)
@@ -276,6 +292,10 @@ def test_a_wrong_field_stops_a_command_and_is_named(holdfast_project: Project) -
     with pytest.raises(StateUnreadable, match=r"tasks\.0\.status: expected one of pending"):
         lifecycle.change(here, held.key, start_task)
     assert json.loads(held.path.read_bytes()) == data
+    here.store.forget(held.path)
+    with pytest.raises(StateUnreadable, match=r"tasks\.0\.status"):
+        lifecycle.start_dev(here, FEATURE)
+    assert lifecycle.start_dev(here, FEATURE, afresh=True).aside is not None
 
 
 def test_foreign_json_is_neither_read_nor_written_over(holdfast_project: Project) -> None:

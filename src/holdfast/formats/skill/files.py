@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -57,7 +58,11 @@ class Unusable:
 
     path: Path
     reason: str
-    broken: bool  # meant as a state, as opposed to somebody else's JSON
+    kind: Literal["foreign", "wrong", "broken"]  # somebody else's; with a wrong field; no JSON
+
+    @property
+    def is_ours(self) -> bool:
+        return self.kind != "foreign"
 
 
 @dataclass
@@ -136,7 +141,7 @@ def look(store: Store) -> Found:
 def read(store: Store, path: Path) -> Held | Unusable:
     """What *path* holds; where it cannot be read, its last good copy."""
     if not store.holds(path):
-        return Unusable(path, "leads outside the project", broken=False)
+        return Unusable(path, "leads outside the project", "foreign")
     try:
         raw, mtime, data = read_settled_json(path, LARGEST)
     except StateUnreadable as error:
@@ -144,7 +149,7 @@ def read(store: Store, path: Path) -> Held | Unusable:
     if not has_shape(data) or not isinstance(data, dict):
         if store.copies(path) is not None:
             return _from_copy(store, path, ("no state of a skill any more",), broken=True)
-        return Unusable(path, "not the state of a skill", broken=False)
+        return Unusable(path, "not the state of a skill", "foreign")
     try:
         return Held(path, raw, mtime, of_json(data))
     except ValidationError as error:
@@ -157,7 +162,7 @@ def _from_copy(
     copies = store.copies(path)
     good = _good(copies)
     if copies is None or good is None:
-        return Unusable(path, problems[0], broken=True)
+        return Unusable(path, problems[0], "broken" if broken else "wrong")
     return Held(path, copies.good.encode(), copies.mtime, good, problems, broken)
 
 

@@ -27,7 +27,7 @@ class Skill:
 
     def present(self, place: Place) -> bool:
         found = files.look(place.store)
-        return bool(found.active or any(each.broken for each in found.unusable))
+        return bool(found.active or any(each.is_ours for each in found.unusable))
 
     def sync(self, place: Place, wait: float | None) -> Survey:
         found = files.look(place.store)
@@ -83,5 +83,5 @@ def _notes(place: Place, found: Found) -> list[str]:
     return lines + [
         f"{relative(each.path)} could not be read: {each.reason}"
         for each in found.unusable
-        if each.broken
+        if each.is_ours
     ]

@@ -44,7 +44,11 @@ _PROGRESS = re.compile(r"\d+/\d+")
 
 def inspect(path: Path, raw: bytes) -> Report | None:
     """What is wrong with *raw*; None when it is not meant as a skill's state or index."""
-    lies_there = path.resolve().match(".claude/workflow-state/active/*-*.json")
+    real = path.resolve()
+    lies_there = any(
+        real.match(f".claude/workflow-state/{each}")
+        for each in ("active/*.json", "completed/*.json", "index.json")
+    )
     try:
         data = decode_json(raw)
     except ValueError as error:

@@ -134,9 +134,8 @@ def _start(place: Place, path: Path, begin: Callable[[], State], *, afresh: bool
     state = begin()
     with store.lock(COMMAND_WAIT):
         removed = _clean(place, dry_run=False)
-        there = next((held for held in files.look(store).live if held.path == path), None)
-        if there and not afresh:
-            raise _taken(place, there)
+        if not afresh:
+            _refuse_taken(place, path)
         # One that ended may lie in both folders; a new one must not be taken for its left-over.
         aside = _make_way(place, path)
         _make_way(place, _completed_path(place, path))
@@ -147,14 +146,21 @@ def _start(place: Place, path: Path, begin: Callable[[], State], *, afresh: bool
     return Started(held, tuple(removed), aside)
 
 
-def _taken(place: Place, held: Held) -> IllegalMove:
-    state, phase = held.state, held.state.phase
-    where = f", in phase {phase.name!r}" if phase else ""
-    return IllegalMove(
-        f"{state.name!r} is kept already in {place.store.relative(held.path)}{where}",
-        hint="Go on with it: holdfast skill resume. A second one needs a name of its own (--as NAME); "
-        "--fresh begins anew in its place.",
-    )
+def _refuse_taken(place: Place, path: Path) -> None:
+    """One that is worked on does not give way, and neither does one with a slip of the pen."""
+    found = files.look(place.store)
+    for lost in found.unusable:
+        if lost.path == path and lost.kind == "wrong":
+            raise StateUnreadable(path, lost.reason)
+    for held in found.live:
+        if held.path == path:
+            name, phase = held.state.name, held.state.phase
+            where = f", in phase {phase.name!r}" if phase else ""
+            raise IllegalMove(
+                f"{name!r} is kept already in {place.store.relative(path)}{where}",
+                hint="Go on with it: holdfast skill resume. A second one needs a name of its own "
+                "(--as NAME); --fresh begins anew in its place.",
+            )
 
 
 def change(
@@ -214,7 +220,7 @@ def _changeable(place: Place, key: str) -> Held:
     found = files.look(place.store)
     held = found.find(key)
     if held is None:
-        lost = next((each for each in found.unusable if _key(each) == key and each.broken), None)
+        lost = next((each for each in found.unusable if _key(each) == key and each.is_ours), None)
         if lost:
             raise StateUnreadable(lost.path, lost.reason)
         raise NoSuchWorkflow("the workflow has gone meanwhile", hint="See holdfast list.")
@@ -247,7 +253,7 @@ def _make_way(place: Place, path: Path) -> str | None:
     if not os.path.lexists(path):
         return None
     there = files.read(store, path)
-    if isinstance(there, Unusable) and not there.broken:
+    if isinstance(there, Unusable) and not there.is_ours:
         raise StateUnwritable(path, f"what lies there is {there.reason}")
     if isinstance(there, Held):
         store.archive(path.name, _stamp(place), there.state.encode())
@@ -340,7 +346,7 @@ def _all(place: Place) -> Iterator[tuple[Removed, Held | Unusable]]:
     for held in (*found.active, *found.completed):
         yield Removed(relative(held.path), held.state.workflow.status), held
     for lost in found.unusable:
-        if lost.broken:
+        if lost.is_ours:
             yield Removed(relative(lost.path), lost.reason), lost
 
 

@@ -10,7 +10,7 @@ nothing of that is done, for `inspect`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -32,13 +32,16 @@ EXACT = "exact"
 TDD_PHASES = ("red", "green", "refactor")  # of a task; a /tdd has "commit" behind them
 Scalar: TypeAlias = "str | int | bool | None"
 
-_MEANT = {
-    "active": "in_progress",
+# Words that people and agents write for the document's.
+_DONE = dict.fromkeys(("complete", "done", "passed", "skipped"), "completed")
+_GOING = dict.fromkeys(("active", "failed", "running", "started"), "in_progress")
+_OF_WORK = {**_DONE, **_GOING, "todo": "pending", "waiting": "pending"}
+_OF_WORKFLOW = {
+    **_DONE,
+    **_GOING,
+    "failed": "abandoned",
     "cancelled": "abandoned",
-    "complete": "completed",
-    "done": "completed",
-    "started": "in_progress",
-    "todo": "pending",
+    "paused": "blocked",
 }
 
 
@@ -49,11 +52,14 @@ def _tolerant(meant: Callable[[Any], Any]) -> BeforeValidator:
     return BeforeValidator(read_as_meant)
 
 
-def _word(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    word = "_".join(value.lower().replace("-", " ").split())
-    return _MEANT.get(word, word)
+def _word(known: Mapping[str, str]) -> BeforeValidator:
+    def meant(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        word = "_".join(value.lower().replace("-", " ").split())
+        return known.get(word, word)
+
+    return _tolerant(meant)
 
 
 def _by_name(field: str) -> BeforeValidator:
@@ -76,9 +82,9 @@ def moment(value: object) -> datetime | None:
     return clock.parse(value) if isinstance(value, str) else None
 
 
-Status = Annotated[Literal["in_progress", "completed", "blocked", "abandoned"], _tolerant(_word)]
-PhaseStatus = Annotated[Literal["pending", "in_progress", "completed", "blocked"], _tolerant(_word)]
-WorkStatus = Annotated[Literal["pending", "in_progress", "completed"], _tolerant(_word)]
+Status = Annotated[Literal["in_progress", "completed", "blocked", "abandoned"], _word(_OF_WORKFLOW)]
+PhaseStatus = Annotated[Literal["pending", "in_progress", "completed", "blocked"], _word(_OF_WORK)]
+WorkStatus = Annotated[Literal["pending", "in_progress", "completed"], _word(_OF_WORK)]
 Time = Annotated[Any, AfterValidator(_time)]
 Texts = Annotated[list[str], _none_is(list)]
 _Empty = _none_is(dict)

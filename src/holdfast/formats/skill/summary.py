@@ -119,7 +119,7 @@ def _title(name: str) -> str:
     if name in {"red", "green"}:
         return name.upper()
     words = [_WHOLE.get(word, word) for word in one_line(name).replace("_", " ").split()]
-    first = words[0] if words else name
+    first = words[0] if words else ""
     return " ".join([first[:1].upper() + first[1:], *words[1:]])
 
 
