@@ -207,8 +207,8 @@ _UNREAD = 5  # files that are named a second time
 def _parts(plan: Plan) -> str:
     count = len(plan.parts)
     if count == 1:
-        return 'one part, labelled "reading 1 of 1"'
-    return f'{count} parts, labelled "reading 1 of {count}" and so on'
+        return 'one part labelled "reading 1 of 1"'
+    return f'{count} parts labelled "reading 1 of {count}" and so on'
 
 
 def _fit(sections: Sequence[tuple[str, list[str]]], room: int) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 import click
 
 from holdfast import __version__
-from holdfast.cli import advance, cycles, doctor, looking, standing
+from holdfast.cli import advance, cycles, doctor, installer, looking, standing
 from holdfast.cli.app import App, Failed
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
@@ -45,7 +45,7 @@ def cli(ctx: click.Context) -> None:
 def hook() -> None:
     """Answer one hook event: JSON on stdin, the reply on stdout.
 
-    Registered in Claude Code's settings; see settings.example.json.
+    Registered in Claude Code's settings by `holdfast install`.
     """
     # Only `holdfast hook --help` comes this way; __main__ takes the rest straight to the door.
     raise AssertionError("unreachable")
@@ -56,6 +56,7 @@ for command in (
     *standing.COMMANDS,
     *looking.COMMANDS,
     *doctor.COMMANDS,
+    *installer.COMMANDS,
     *cycles.COMMANDS,
 ):
     cli.add_command(command)
