@@ -73,7 +73,9 @@ def test_the_commands_of_the_documents(
     document: str, commands: str, holdfast_project: Project, programs: Path, tmp_path: Path
 ) -> None:
     """In a project that declares a workflow, after the README's own example, and with a fresh home."""
-    example = re.search(r"```markdown\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    example = re.search(
+        r"```markdown\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+    )
     assert example
     declared = "\n".join(line.removeprefix("   ") for line in example[1].splitlines())
     holdfast_project.write("CLAUDE.local.md", declared)
