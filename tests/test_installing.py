@@ -232,4 +232,4 @@ def test_a_copy_that_was_damaged_is_not_restored(tmp_path: Path) -> None:
     Path(copy).write_bytes(b'{"a": "another"}')
     backup = backups.load(state, str(file))
     change = installing.taking_out(clientsettings.read(str(file)), backup)
-    assert (change.restored, change.after) == (False, b'{"a": 1}')
+    assert (change.not_restored, change.after) == ("its backup is lost or damaged", b'{"a": 1}')

@@ -84,11 +84,14 @@ def install(app: App, named: Scope | None, dry_run: bool) -> None:
         raise HoldfastError(
             f"{file.path} was left alone: {problem}",
             hint="Correct the file and give the command again, or put into it by hand what was "
-            "printed here. Claude Code itself ignores a settings file that it cannot read.",
+            "printed here."
+            + (" Claude Code itself reads nothing from it as it is." if file.problem else ""),
         )
     wanted = registration.hooks(program, parts)
     change = installing.putting_in(file, wanted)
     warnings = [*loaded.problems, *_warnings(here, place, program)]
+    if not loaded.settings.enabled:
+        warnings.append(f"enabled = false stands in {here.config_file}, so the hooks do nothing")
     if change.is_none:
         say(f"Nothing to do: the hooks are registered in {file.path} as they should be.")
         _warn(warnings)
@@ -156,12 +159,11 @@ def uninstall(app: App, named: Scope | None, dry_run: bool) -> None:
     installing.uninstall(change, backup, here.state_dir)
     if change.after is None:
         say(f"Removed {file.path}, which `holdfast install` had made.")
-    elif change.restored:
-        say(f"{file.path} is again as it was before `holdfast install`.")
+    elif change.not_restored:
+        say(f"Took {count} hooks out of {file.path}, and left all else as it is now.")
+        say(f"  It is not put back from a backup, since {change.not_restored}.")
     else:
-        say(f"Took {count} hooks out of {file.path}. The rest of it stays as it is now:")
-        changed = "it was changed since they were put in" if backup else "no backup of it is known"
-        say(f"  {changed}.")
+        say(f"{file.path} is again as it was before `holdfast install`.")
     _warn([*_tracked(place), *_elsewhere(place)])
 
 
