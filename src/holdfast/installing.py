@@ -39,6 +39,11 @@ class Change(NamedTuple):
         return os.path.realpath(self.before.path)
 
     @property
+    def ours(self) -> list[Hook]:
+        """Our hooks in the file as it will be."""
+        return [] if self.after is None else ours_in(clientsettings.parsed(self.after))
+
+    @property
     def is_none(self) -> bool:
         return self.before.exists and self.after == self.before.raw
 

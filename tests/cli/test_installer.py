@@ -17,7 +17,8 @@ from holdfast.testing import Project
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(sys.executable).parent / "holdfast"
-OTHERS = '{\n\t"model": "x",\r\n   "hooks": {"Stop": [\n {"hooks": [{"type":"command"}]}]}}'
+# Twelve hooks of others, and indentation that no tool makes.
+OTHERS = (ROOT / "tests/samples/settings/twelve-hooks.json").read_bytes().decode()
 PLUGIN = {"enabledPlugins": {"holdfast@holdfast": True}}
 FILES = {
     "user": ".claude/settings.json",
@@ -127,11 +128,11 @@ def test_what_was_changed_since_keeps_the_change(holdfast_project: Project, run:
     """The client adds a permission, a person another hook."""
     file = put(holdfast_project, OTHERS)
     run("install")
-    file.write_bytes(file.read_bytes().replace(b'"x"', b'"y"'))
+    file.write_bytes(file.read_bytes().replace(b'"opus"', b'"other"'))
     done = run("uninstall")
     assert done.stdout.startswith("Took 24 hooks out of ")
     assert "since it was changed since they were put in" in done.stdout
-    assert file.read_bytes() == OTHERS.replace('"x"', '"y"').encode()
+    assert file.read_bytes() == OTHERS.replace('"opus"', '"other"').encode()
 
 
 def test_a_second_install_keeps_the_first_copy(holdfast_project: Project, run: Run) -> None:
@@ -197,7 +198,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(holdfast_project: Project
     assert f"{settings(holdfast_project)} would be changed:" in fresh.stdout
     assert '+    "PreCompact": [' in fresh.stdout
     merged = run("install", "--dry-run", "--scope", "project")
-    assert ' \t"model": "x",' in merged.stdout.splitlines()
+    assert '    "permissions": {"allow":["Bash(ls:*)"],   "deny":[]}' in merged.stdout.splitlines()
     assert everything(holdfast_project.home, holdfast_project.root) == before
     run("install")
     before = everything(holdfast_project.home, holdfast_project.root)
