@@ -31,12 +31,17 @@ class Change(NamedTuple):
 
     before: ClientSettings
     after: bytes | None
-    restored: bool = False  # whether *after* is, byte for byte, what was there before us
+    not_restored: str = ""  # why *after* is not, byte for byte, what was there before us
 
     @property
     def target(self) -> str:
         """Where links lead, such as into a folder of dotfiles."""
         return os.path.realpath(self.before.path)
+
+    @property
+    def ours(self) -> list[Hook]:
+        """Our hooks in the file as it will be."""
+        return [] if self.after is None else ours_in(clientsettings.parsed(self.after))
 
     @property
     def is_none(self) -> bool:
@@ -51,13 +56,19 @@ def putting_in(file: ClientSettings, wanted: Mapping[str, Any]) -> Change:
 
 def taking_out(file: ClientSettings, backup: Backup | None) -> Change:
     """As it was before us where it is still what we wrote; else without our hooks alone."""
-    if backup and backup.is_followed_by(file.raw):
-        if not backup.existed:
-            return Change(file, None, restored=True)
-        # What was there when we came may have had hooks of ours that somebody put there by hand.
-        if backup.content is not None and not ours_in(clientsettings.parsed(backup.content)):
-            return Change(file, backup.content, restored=True)
-    return Change(file, without_ours(file.text).encode())
+    if backup is None:
+        why = "no backup of it is known"
+    elif not backup.is_followed_by(file.raw):
+        why = "it was changed since they were put in"
+    elif not backup.existed:
+        return Change(file, None)
+    elif backup.content is None:
+        why = "its backup is lost or damaged"
+    elif ours_in(clientsettings.parsed(backup.content)):
+        why = "there were hooks of Holdfast in it before"
+    else:
+        return Change(file, backup.content)
+    return Change(file, without_ours(file.text).encode(), why)
 
 
 def ours_in(value: Mapping[str, Any]) -> list[Hook]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import click
 
@@ -84,41 +84,51 @@ def install(app: App, named: Scope | None, dry_run: bool) -> None:
         raise HoldfastError(
             f"{file.path} was left alone: {problem}",
             hint="Correct the file and give the command again, or put into it by hand what was "
-            "printed here. Claude Code itself ignores a settings file that it cannot read.",
+            "printed here.",
         )
     wanted = registration.hooks(program, parts)
     change = installing.putting_in(file, wanted)
     warnings = [*loaded.problems, *_warnings(here, place, program)]
+    if not loaded.settings.enabled:
+        warnings.append(f"enabled = false stands in {here.config_file}, so the hooks do nothing")
+    faults = installing.faults(file.value, wanted)
     if change.is_none:
         say(f"Nothing to do: the hooks are registered in {file.path} as they should be.")
-        _warn(warnings)
-        return
-    faults = installing.faults(file.value, wanted)
-    if dry_run:
-        _show(place, change)
-        _warn([*_tracked(place), *faults, *warnings])
-        return
-    _refuse_what_was_not_asked_for(place, "install")
-    new_folder = not os.path.isdir(os.path.dirname(change.target))
-    copy = installing.install(change, here.state_dir)
-    count = sum(1 for _ in registration.registered(wanted))
-    if faults:
-        say(f"Put right in {file.path}:")
-        for fault in faults:
-            say(f"  {one_line(fault)}")
+    elif dry_run:
+        _show(change)
+        warnings = [*_tracked(place), *faults, *warnings]
     else:
-        say(f"Registered {count} hooks in {file.path}")
+        _refuse_what_was_not_asked_for(place, "install")
+        new_folder = not os.path.isdir(os.path.dirname(change.target))
+        copy = installing.install(change, here.state_dir)
+        _tell_what_was_registered(change, faults, program, copy)
+        _tell_what_comes_next(new_folder=new_folder)
+        warnings = [*_tracked(place), *warnings]
+    _warn(warnings)
+
+
+def _tell_what_was_registered(
+    change: Change, faults: Sequence[str], program: Program, copy: str | None
+) -> None:
+    path, count = change.before.path, len(change.ours)
+    say(f"Put right in {path}:" if faults else f"Registered {count} hooks in {path}")
+    for fault in faults:
+        say(f"  {one_line(fault)}")
     if program != ON_PATH:
-        say(f"  started as {_line(program)}, since `holdfast` alone may not be found everywhere")
+        line = " ".join([program.command, *program.first])
+        say(f"  started as {line}, since `holdfast` alone may not be found everywhere")
     if copy:
         say(f"  what was there before: {copy}")
+
+
+def _tell_what_comes_next(*, new_folder: bool) -> None:
+    # The client watches the folders that were there when it was started.
     say(
         "Sessions that are running have to be started again, since the folder is new."
         if new_folder
         else "Sessions that are running follow within seconds."
     )
     say("See that it works: holdfast doctor")
-    _warn([*_tracked(place), *warnings])
 
 
 @click.command()
@@ -149,19 +159,18 @@ def uninstall(app: App, named: Scope | None, dry_run: bool) -> None:
     backup = backups.load(here.state_dir, os.path.realpath(file.path))
     change = installing.taking_out(file, backup)
     if dry_run:
-        _show(place, change)
+        _show(change)
         _warn([*_tracked(place), *_elsewhere(place)])
         return
     _refuse_what_was_not_asked_for(place, "uninstall")
     installing.uninstall(change, backup, here.state_dir)
     if change.after is None:
         say(f"Removed {file.path}, which `holdfast install` had made.")
-    elif change.restored:
-        say(f"{file.path} is again as it was before `holdfast install`.")
+    elif change.not_restored:
+        say(f"Took {count} hooks out of {file.path}, and left all else as it is now.")
+        say(f"  It is not put back from a backup, since {change.not_restored}.")
     else:
-        say(f"Took {count} hooks out of {file.path}. The rest of it stays as it is now:")
-        changed = "it was changed since they were put in" if backup else "no backup of it is known"
-        say(f"  {changed}.")
+        say(f"{file.path} is again as it was before `holdfast install`.")
     _warn([*_tracked(place), *_elsewhere(place)])
 
 
@@ -181,8 +190,8 @@ def _tracked(place: Place) -> list[str]:
     return [f"{target} is tracked by git{asked}"]
 
 
-def _show(place: Place, change: Change) -> None:
-    path = place.file.path
+def _show(change: Change) -> None:
+    path = change.before.path
     before = change.before.text if change.before.exists else ""
     after = "" if change.after is None else change.after.decode()
     say(f"{path} would be {'removed' if change.after is None else 'changed'}:")
@@ -252,8 +261,4 @@ def _elsewhere(place: Place) -> list[str]:
     ]
 
 
-def _line(program: Program) -> str:
-    return " ".join([program.command, *program.first])
-
-
-COMMANDS: tuple[Any, ...] = (install, uninstall)
+COMMANDS = (install, uninstall)
