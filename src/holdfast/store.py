@@ -27,6 +27,7 @@ from holdfast.atomic import replace_file
 from holdfast.errors import StateLocked, StateUnreadable, StateUnwritable
 from holdfast.project import contains
 from holdfast.regular import read_file, read_json
+from holdfast.versions import left_alone_in, stamped
 
 HOOK_WAIT = 2.0
 COMMAND_WAIT = 30.0
@@ -129,6 +130,11 @@ class Store:
     def copies(self, path: Path) -> Copies | None:
         return _read_copies(self._copies_path(self.relative(path)))
 
+    def copies_left_alone(self, path: Path) -> str:
+        """What to say of copies of *path* that a newer Holdfast has made."""
+        copies = self._copies_path(self.relative(path))
+        return left_alone_in("copies", copies, self.relative(copies))
+
     def copied_since(self, path: Path, mtime: float) -> bool:
         """Whether the copy of *path* is not older than *mtime*."""
         try:
@@ -152,16 +158,21 @@ class Store:
 
     def keep(self, path: Path, good: bytes, previous: bytes | None) -> None:
         """Note *good* as what *path* now holds, and *previous* as what undo goes back to."""
+        if self.copies_left_alone(path):
+            return
         relative = self.relative(path)
         record = {
             "path": relative,
             "good": good.decode("utf-8", "replace"),
             "previous": None if previous is None else previous.decode("utf-8", "replace"),
         }
-        encoded = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(stamped("copies", record), ensure_ascii=False)
+        encoded = text.encode("utf-8", "replace")
         self.write(self._copies_path(relative), encoded)
 
     def forget(self, path: Path) -> None:
+        if self.copies_left_alone(path):
+            return
         with contextlib.suppress(OSError):
             self._copies_path(self.relative(path)).unlink(missing_ok=True)
 

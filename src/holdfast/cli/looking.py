@@ -16,7 +16,7 @@ from holdfast.clock import from_mtime, iso
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.formats.base import Workflow
 from holdfast.formats.registry import FORMATS
-from holdfast.plaintext import one_line
+from holdfast.plaintext import clean, one_line
 from holdfast.reading import resolve
 from holdfast.regular import read_file
 from holdfast.store import LARGEST
@@ -279,6 +279,8 @@ def log(app: App, as_json: bool, last: int) -> None:
     """The hook log of this project, readably."""
     synced = app.look()
     records = list(hooklog.read(app.surroundings.state_dir, synced.root))[-last:]
+    for line in hooklog.passed_over(app.surroundings.state_dir, synced.root):
+        click.echo(f"holdfast: {clean(line)}", err=True)
     if as_json:
         dump(records)
         return
