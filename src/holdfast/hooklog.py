@@ -81,16 +81,18 @@ def append(state_dir: str | None, root: str, line: bytes) -> None:
 
 
 def _rotate(target: str) -> None:
+    try:
+        import fcntl  # noqa: PLC0415
+    except ImportError:
+        # Windows moves no file that is open, so there is nothing to hold a lock on meanwhile. The
+        # worst case is that two processes at the limit lose a generation.
+        os.replace(target, f"{target}.1")
+        return
     # Only the process that holds the lock on the very file that is still in place moves it, so
     # that two processes at the limit cannot push a fresh log over the full one.
     descriptor = os.open(target, os.O_RDONLY)
     try:
-        try:
-            import fcntl  # noqa: PLC0415  # not on Windows, where the worst case is a lost generation
-        except ImportError:
-            pass
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         status = os.fstat(descriptor)
         if status.st_size > LARGEST and os.path.samestat(status, os.stat(target)):
             os.replace(target, f"{target}.1")

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from holdfast import clock, jsonlines, project, sessions, settings
 from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
+from holdfast.openflags import NO_WAIT
 from holdfast.project import Surroundings
 from holdfast.regular import read_file
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
@@ -75,16 +76,15 @@ def note(
 def add(path: str, line: bytes, most: int = LARGEST) -> bool:
     """Add *line* to the file that is at *path* when it is written; returns whether it is the first."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     while True:
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = os.open(path, os.O_RDWR | jsonlines.APPENDING, 0o600)
         try:
             _lock(descriptor, exclusive=False)
             size = os.fstat(descriptor).st_size
             if not _in_place(descriptor, path):  # taken since it was opened
                 continue
             if size + len(line) <= most and not _of_newer(os.read(descriptor, LONGEST_LINE)):
-                os.write(descriptor, line)
+                jsonlines.add(descriptor, line)
             return size == 0
         finally:
             os.close(descriptor)
@@ -207,7 +207,7 @@ def _in_place(descriptor: int, path: str) -> bool:
 def _settled(path: str) -> bool:
     """Whether nobody writes to the renamed *path* any more."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, os.O_RDONLY | NO_WAIT)
     except OSError:
         return False
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
@@ -62,6 +63,9 @@ for command in (
 
 
 def run() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a code page has no letter for most of it
+            stream.reconfigure(encoding="utf-8", errors="replace")
     for argument in sys.argv:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             click.echo("holdfast: an argument is not UTF-8 text", err=True)

@@ -20,7 +20,7 @@ from holdfast.store import LARGEST, Copies, Store
 FOLDER = "untracked/workflow-state"
 _LONGEST_SLUG = 80  # bytes; it stands twice in the path, and a name may have 255
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
-    f"{name}{number}" for name in ("com", "lpt") for number in range(10)
+    f"{name}{number}" for name in ("com", "lpt") for number in "0123456789¹²³"
 }
 # A tool that writes in place may be half way through. Such a file is given this long.
 _SETTLING = 1.0
