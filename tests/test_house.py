@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from holdfast import registration, restore
+from holdfast import __version__, registration, restore
 from holdfast.cli.main import cli
 from holdfast.formats import signs
 from holdfast.formats.canonical import files
@@ -60,7 +60,8 @@ def test_the_plugin_has_the_packages_version() -> None:
     """One release, one number."""
     plugin = json.loads(text(".claude-plugin/plugin.json"))
     project = tomllib.loads(text("pyproject.toml"))["project"]
-    assert (plugin["name"], plugin["version"]) == (project["name"], project["version"])
+    assert (plugin["name"], plugin["version"]) == (project["name"], __version__)
+    assert "version" in project["dynamic"]
 
 
 def test_as_many_parts_are_registered_as_are_sent_by_default() -> None:
