@@ -11,7 +11,8 @@ import click
 
 from holdfast import compactions, hooklog, ledger, observing, restore
 from holdfast.briefing import Briefing, shown
-from holdfast.cli.app import App, dump, json_option, pass_app, say, workflow_option
+from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.naming import name_argument, workflow_option
 from holdfast.clock import from_mtime, iso
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.formats.base import Workflow
@@ -114,7 +115,7 @@ def list_all(app: App, as_json: bool) -> None:
 
 @click.command()
 @json_option
-@click.argument("name", required=False)
+@name_argument()
 @pass_app
 def show(app: App, name: str | None, as_json: bool) -> None:
     """Everything that is kept of a workflow, nothing shortened."""

@@ -8,7 +8,7 @@ import sys
 import click
 
 from holdfast import __version__
-from holdfast.cli import advance, cycles, doctor, looking, standing
+from holdfast.cli import advance, completion, cycles, doctor, looking, standing
 from holdfast.cli.app import App, Failed
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
@@ -58,6 +58,7 @@ for command in (
     *looking.COMMANDS,
     *doctor.COMMANDS,
     *cycles.COMMANDS,
+    *completion.COMMANDS,
 ):
     cli.add_command(command)
 
