@@ -200,6 +200,24 @@ def test_a_newer_state_is_restored_and_left_alone(
     assert not list((private(life) / "archive").glob("*state-work-*"))
 
 
+def test_a_newer_state_whose_notes_mean_nothing_to_us_is_still_the_same_workflow(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Also one that is known by its plan, and not by its name."""
+    project = holdfast_project
+    project.plan("001-auth", {"Design": ["x think"], "Build": ["type"]}, title="Auth")
+    compaction_cycle()
+    (path,) = project.state_files()
+    rewrite(path, lambda _: {"version": 99, "identity": ["another", "thing"]})
+    before = path.read_bytes()
+    project.plan("001-auth", {"Design": ["x think"], "Build": ["x type"]}, title="Auth")
+    cycle = compaction_cycle()
+    assert "phase 2 of 2: Build." in cycle.guidance
+    assert cycle.message.count(NEWER) == 1
+    assert project.state_files() == [path]
+    assert path.read_bytes() == before
+
+
 def test_a_newer_state_of_another_shape_is_not_taken_for_a_broken_one(
     life: Project, compaction_cycle: Compactions
 ) -> None:

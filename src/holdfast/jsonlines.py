@@ -8,7 +8,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 
 from holdfast.errors import StateUnreadable
 from holdfast.openflags import BYTES, NO_LINK
@@ -47,6 +46,8 @@ def _alone(descriptor: int) -> Iterator[None]:
     if "msvcrt" not in sys.builtin_module_names:
         yield
         return
+    from importlib import import_module  # noqa: PLC0415  # only where it is needed
+
     windows = import_module("msvcrt")
     until = time.monotonic() + _PATIENCE
     locked = False
