@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from holdfast.project import variables_of_home
+
 pytest_plugins = ["pytester"]
 
 settings.register_profile(
@@ -21,7 +23,8 @@ settings.load_profile("default")
 def nobodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """No test reads or writes the home, the settings or the session of whoever runs it."""
     home = tmp_path_factory.mktemp("nobody")
-    monkeypatch.setenv("HOME", str(home))
+    for name, value in variables_of_home(str(home)).items():
+        monkeypatch.setenv(name, value)
     for name in list(os.environ):
         if name.startswith(("CLAUDE", "HOLDFAST_", "XDG_", "ANTHROPIC")) and name != "HOLDFAST_CI":
             monkeypatch.delenv(name)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 
-from holdfast import registration, restore
+from holdfast import __version__, registration, restore
 from holdfast.cli.main import cli
 from holdfast.formats import signs
 from holdfast.formats.canonical import files
@@ -42,6 +43,27 @@ def test_ci_runs_the_documented_targets() -> None:
     assert "make test" in script
 
 
+def test_the_hosted_ci_runs_the_same() -> None:
+    """Linux as a whole, and elsewhere the same targets, as far as there is a make."""
+    workflow = yaml.safe_load(text(".github/workflows/ci.yml"))
+    jobs = workflow["jobs"]
+    runs = {
+        name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()
+    }
+    assert runs["linux"] == [".ci/run"]
+    targets = set(re.findall(r"^make (\w+)", text(".ci/run"), re.MULTILINE))
+    assert {line.split()[1] for line in runs["macos"]} == targets == {"check", "test"}
+    assert all(line.startswith("python -m ") for line in runs["windows"])
+    assert [name for name, job in jobs.items() if job.get("continue-on-error")] == [
+        "macos",
+        "windows",
+    ]
+    lowest = tomllib.loads(text("pyproject.toml"))["project"]["requires-python"]
+    assert jobs["linux"]["strategy"]["matrix"]["python"][0] == lowest.removeprefix(">=")
+    used = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
+    assert all(re.fullmatch(r"actions/[\w-]+@v\d+", each) for each in used)
+
+
 def test_the_settings_example_is_what_the_code_registers() -> None:
     """Every event that has a handler, and nothing that we do not answer."""
     assert text("settings.example.json") == registration.text()
@@ -60,7 +82,8 @@ def test_the_plugin_has_the_packages_version() -> None:
     """One release, one number."""
     plugin = json.loads(text(".claude-plugin/plugin.json"))
     project = tomllib.loads(text("pyproject.toml"))["project"]
-    assert (plugin["name"], plugin["version"]) == (project["name"], project["version"])
+    assert (plugin["name"], plugin["version"]) == (project["name"], __version__)
+    assert "version" in project["dynamic"]
 
 
 def test_as_many_parts_are_registered_as_are_sent_by_default() -> None:
@@ -122,6 +145,7 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
         "CLAUDE.md",
         "docs/testing.md",
         "docs/reading.md",
+        "docs/platforms.md",
     ],
 )
 def test_links_and_paths_in_the_docs_lead_somewhere(name: str) -> None:

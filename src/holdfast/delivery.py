@@ -6,7 +6,6 @@ calls add lines to it, without a lock, so that they cost next to nothing. Light;
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
@@ -17,8 +16,9 @@ from typing import NamedTuple
 from holdfast import jsonlines, sessions
 from holdfast.atomic import replace_file
 from holdfast.regular import has_something
+from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
-_KIND = "deliveries"
+_KIND: Kind = "deliveries"
 _LARGEST = 1024 * 1024
 
 
@@ -63,6 +63,8 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
     if not state_dir or not session:
         return
     path = sessions.file_of(state_dir, _KIND, session, "jsonl")
+    if left_alone_in(_KIND, path):
+        return
     first = {
         "root": delivery.root,
         "workflow": delivery.workflow,
@@ -72,13 +74,13 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
         "state": delivery.state,
     }
     lines: list[Mapping[str, object]] = [
-        first,
+        stamped(_KIND, first),
         *({"opened": real} for real in sorted(delivery.opened)),
     ]
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace_file(path, b"".join(jsonlines.encode(line) for line in lines), mode=0o600)
-        sessions.prune(os.path.dirname(path), now)
+        sessions.prune(state_dir, _KIND, now)
     except OSError:
         return  # then nothing is asked for; the guidance has named the files
 
@@ -91,6 +93,8 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
     if not os.path.exists(path):
         return None
     records = jsonlines.read(path, _LARGEST)
+    if any(is_newer(_KIND, each) for each in records[:1]):
+        return None
     match records[:1]:
         case [
             {
@@ -144,9 +148,7 @@ def turn(state_dir: str | None, session: str | None, what: str) -> int:
 
 def forget(state_dir: str | None, session: str | None) -> None:
     """Nothing is delivered to *session* any more, so nothing is to be opened."""
-    if state_dir and session:
-        with contextlib.suppress(OSError):
-            os.unlink(sessions.file_of(state_dir, _KIND, session, "jsonl"))
+    sessions.forget(state_dir, _KIND, session, "jsonl")
 
 
 def _add(state_dir: str | None, session: str | None, line: Mapping[str, object]) -> bool:

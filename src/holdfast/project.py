@@ -73,6 +73,17 @@ def _user_folder(environ: Mapping[str, str], xdg: str, unix: str, windows: str) 
     return _join(_join(_home(environ), inside), "holdfast")
 
 
+def variables_of_home(home: str) -> dict[str, str]:
+    """The environment of a process that is to have *home* as its home, on any system."""
+    data = os.path.join(home, "AppData")
+    return {
+        "HOME": home,
+        "USERPROFILE": home,
+        "APPDATA": os.path.join(data, "Roaming"),
+        "LOCALAPPDATA": os.path.join(data, "Local"),
+    }
+
+
 def _join(folder: str | None, name: str) -> str | None:
     return os.path.join(folder, name) if folder else None
 

@@ -7,9 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast import delivery, forecast, journal, ledger, observing, project, sessions, settings
+from holdfast import (
+    delivery,
+    forecast,
+    journal,
+    ledger,
+    observing,
+    project,
+    sessions,
+    settings,
+    sidecar,
+)
 from holdfast.clock import Clock
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, NewerRecord
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.registry import FORMATS
 from holdfast.hooklog import Entry
@@ -68,6 +78,8 @@ class Synced:
             observing.fold(self.place, of, self.state_dir, self.session, wait)
             if of is not workflow:  # which phase this one is in is noted, too
                 observing.fold(self.place, workflow, self.state_dir, self.session, wait)
+        except NewerRecord:
+            return  # which `run` has noted
         except HoldfastError as error:
             self.waited = True
             self.notes.append(f"what was observed is not saved yet: {error.cause}")
@@ -81,10 +93,18 @@ class Synced:
         unfolded = journal.peek(self.state_dir, self.session) if own else []
         return observing.facts(self.place, workflow, self.session, unfolded)
 
+    def sidecars_left_alone(self) -> list[str]:
+        """What to say where a newer Holdfast keeps what was observed and counted."""
+        keys = [each.key for each in self.workflows if each.standing == "active"]
+        keys += [sidecar.of_session(self.session)] if self.session else []
+        found = (sidecar.left_alone(self.place.store, key) for key in keys)
+        return [line for line in found if line]
+
     def told(self) -> None:
         """The person has seen the notes; they need not be repeated."""
         store = self.place.store
-        if self.failure or not ledger.load(store).untold:
+        entries = ledger.load(store)
+        if self.failure or entries.newer or not entries.untold:
             return
         try:
             with store.lock(HOOK_WAIT):
@@ -173,6 +193,7 @@ def run(
         synced.failure = synced.failure or survey.failure
     untold = ledger.load(place.store).untold
     synced.notes = list(dict.fromkeys([*synced.notes, *untold]))
+    synced.notes += synced.sidecars_left_alone()
     chosen = synced.choice().chosen if wait is not None else None
     if wait is not None and chosen:
         # What was saved just now may be in another phase, which begins a new list of files.

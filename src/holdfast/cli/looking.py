@@ -11,12 +11,13 @@ import click
 
 from holdfast import compactions, hooklog, ledger, observing, restore
 from holdfast.briefing import Briefing, shown
-from holdfast.cli.app import App, dump, json_option, pass_app, say, workflow_option
+from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.naming import name_argument, workflow_option
 from holdfast.clock import from_mtime, iso
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.formats.base import Workflow
 from holdfast.formats.registry import FORMATS
-from holdfast.plaintext import one_line
+from holdfast.plaintext import clean, one_line
 from holdfast.reading import resolve
 from holdfast.regular import read_file
 from holdfast.store import LARGEST
@@ -114,7 +115,7 @@ def list_all(app: App, as_json: bool) -> None:
 
 @click.command()
 @json_option
-@click.argument("name", required=False)
+@name_argument()
 @pass_app
 def show(app: App, name: str | None, as_json: bool) -> None:
     """Everything that is kept of a workflow, nothing shortened."""
@@ -279,6 +280,8 @@ def log(app: App, as_json: bool, last: int) -> None:
     """The hook log of this project, readably."""
     synced = app.look()
     records = list(hooklog.read(app.surroundings.state_dir, synced.root))[-last:]
+    for line in hooklog.passed_over(app.surroundings.state_dir, synced.root):
+        click.echo(f"holdfast: {clean(line)}", err=True)
     if as_json:
         dump(records)
         return

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
 
 from holdfast import __version__
-from holdfast.cli import advance, cycles, doctor, installer, looking, standing
+from holdfast.cli import advance, completion, cycles, doctor, installer, looking, standing
 from holdfast.cli.app import App, Failed
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
@@ -58,11 +59,15 @@ for command in (
     *doctor.COMMANDS,
     *installer.COMMANDS,
     *cycles.COMMANDS,
+    *completion.COMMANDS,
 ):
     cli.add_command(command)
 
 
 def run() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a code page has no letter for most of it
+            stream.reconfigure(encoding="utf-8", errors="replace")
     for argument in sys.argv:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             click.echo("holdfast: an argument is not UTF-8 text", err=True)

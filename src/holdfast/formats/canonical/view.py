@@ -49,6 +49,8 @@ class Known:
         """Whether the file on disk is not what it should be."""
         if self.standing == "ignored" or (self.standing == "finished" and self.held is None):
             return False
+        if self.held and self.held.newer:
+            return False
         if self.held is None or self.held.problems or self.absorbed:
             return True
         return self.group is not None and self.state.encode() != self.held.raw
@@ -112,13 +114,19 @@ def _declared(view: View, group: Group, matched: Matched) -> Known:
     key = matched.of_group.get(group.key)
     held = matched.held[key] if key else None
     absorbed = matched.held.get(matched.absorbed.get(group.key, ""))
+    if held and absorbed and (held.newer or absorbed.newer):
+        view.superseded.append(absorbed)  # which nobody takes away
+        absorbed = None
     if held and absorbed:
         joined = matching.absorb(held.state, absorbed.state)
         held = replace(held, state=joined)
     # A state that was kept under its plan stays so, even when CLAUDE.local.md drops the pointer.
     if key is None or group.plan is not None:
         key = group.key
-    known = Known(key, merge(inputs(view.place, held, group, key)), held, group, absorbed)
+    # What a newer Holdfast has noted of the markdown may not be what we would compare it with.
+    newer = held and held.newer
+    state = held.state if held and newer else merge(inputs(view.place, held, group, key))
+    known = Known(key, state, held, group, absorbed)
     if any(each in view.ledger.ignored for each in (key, *group.keys)):
         return _ignored(known)
     return known if held is None else _finished_or(known)
