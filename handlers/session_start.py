@@ -37,7 +37,8 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     _restarted(event, surroundings, clock)
     # Before anything is written: the parts that run beside this look at what is there now.
     foreseen = forecast.parts(surroundings.state_dir, event.envelope.session)
-    synced = sync.run(surroundings.cwd, event.envelope.session, surroundings, clock, wait=HOOK_WAIT)
+    cwd, session, saver = surroundings.cwd, event.envelope.session, event.envelope.name
+    synced = sync.run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
     settings = synced.place.settings
     entry.root = synced.root
     notes = list(synced.notes)

@@ -80,8 +80,10 @@ class App:
         return "enabled = false stands in .claude/holdfast.toml or in your own holdfast.toml"
 
     def _run(self, wait: float | None, *, stay: bool) -> Synced:
-        here = self.surroundings
-        return sync.run(here.cwd, here.session, here, self.clock, wait=wait, stay=stay)
+        here, command = self.surroundings, click.get_current_context().command_path
+        return sync.run(
+            here.cwd, here.session, here, self.clock, wait=wait, saver=command, stay=stay
+        )
 
     def this_session(self, purpose: str) -> str:
         """The session that the command was called from; *purpose* is what cannot be done without."""

@@ -100,13 +100,22 @@ def write(place: Place, known: Known, state: State) -> Path:
         path = held.path
         if held.problems:
             store.set_aside(path, stamp_of(place), move=held.broken)
-    encoded = state.encode()
+    encoded = _signed(place, held, state).encode()
     previous = _previous(place, held, encoded) if held else None
     store.write(path, encoded)
     store.keep(path, encoded, previous)
     if known.absorbed:
         retire(place, known.absorbed)
     return path
+
+
+def _signed(place: Place, held: Held | None, state: State) -> State:
+    """*state* with who saves it, and when; what is on disk already stays signed as it is."""
+    if state.holdfast is None or (held and held.raw == state.encode()):
+        return state
+    signature = {"saved_at": clock.iso(place.now), "saved_by": place.saver or None}
+    signed = state.holdfast.model_copy(update=signature)
+    return state.model_copy(update={"holdfast": signed})
 
 
 def retire(place: Place, held: Held) -> None:
