@@ -24,6 +24,8 @@ class Surroundings(NamedTuple):
     state_dir: str | None  # the user's folder for logs and session records; None without a home
     config_file: str | None
     disabled: bool
+    colourless: bool = False  # NO_COLOR is set, or the terminal is a dumb one
+    columns: int | None = None  # COLUMNS: how wide the terminal is that a command's output goes to
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Surroundings:
@@ -40,6 +42,8 @@ class Surroundings(NamedTuple):
                 _user_folder(environ, "XDG_CONFIG_HOME", ".config", "APPDATA"), "holdfast.toml"
             ),
             disabled=environ.get("HOLDFAST_DISABLE", "") not in {"", "0", "false", "no"},
+            colourless=bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb",
+            columns=_whole(environ.get("COLUMNS", "")),
         )
 
 
@@ -57,6 +61,10 @@ def _user_folder(environ: Mapping[str, str], xdg: str, unix: str, windows: str) 
     if sys.platform == "darwin":
         return os.path.join(home, "Library", "Application Support", "holdfast")
     return os.path.join(home, unix, "holdfast")
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else None
 
 
 def _join(folder: str | None, name: str) -> str | None:

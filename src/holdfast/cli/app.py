@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from holdfast import sync
+from holdfast.cli.terminal import emit
 from holdfast.clock import Clock, iso
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
@@ -176,7 +177,7 @@ workflow_option = click.option(
 
 def say(text: str = "") -> None:
     """Print for people: without what could steer the terminal."""
-    click.echo(clean(text))
+    emit(clean(text))
 
 
 def dump(value: object) -> None:
