@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.clock import Clock
+from holdfast.columns import WIDEST, cut, width
 from holdfast.hooks import boundary, dispatch
 from holdfast.project import Surroundings, candidates
 from holdfast.settings import load
 from holdfast.wire.replies import Outcome
 
-_WIDEST = 80
 _MARGIN = 4  # columns that the client keeps on both sides of the line
 _LEAST = 20  # columns for the workflow itself; before it has less, what comes behind it goes
 _BETWEEN = " · "
@@ -117,7 +117,7 @@ def standing_of(status: Status, clock: Clock) -> Standing | None:
 
 def _line(standing: Standing | None, status: Status) -> str:
     here = status.surroundings
-    room = min(_WIDEST, here.columns - _MARGIN if here.columns else _WIDEST)
+    room = min(WIDEST, here.columns - _MARGIN if here.columns else WIDEST)
     tail = list(_tail(standing, status.context))
     if standing is None:
         return _coloured(tail, here)
@@ -139,7 +139,7 @@ def _tail(standing: Standing | None, context: int | None) -> Iterator[tuple[str,
 
 
 def _length(tail: list[tuple[str, str]]) -> int:
-    return sum(len(_BETWEEN) + len(text) for text, _ in tail)
+    return sum(width(_BETWEEN + text) for text, _ in tail)
 
 
 def _coloured(tail: list[tuple[str, str]], here: Surroundings) -> str:
@@ -151,8 +151,6 @@ def _coloured(tail: list[tuple[str, str]], here: Surroundings) -> str:
 
 def _where(standing: Standing, room: int) -> str:
     """Name, phase and title in *room* columns; the phase is never cut."""
-    from holdfast.columns import cut, width
-
     phase = f" {standing.phase}/{standing.phases}"
     title = f" {standing.title}" if standing.title else ""
     spare = room - len(phase)

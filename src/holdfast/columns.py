@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
+WIDEST = 80  # columns of any line, however wide the terminal is
+
 
 def width(text: str) -> int:
     """The columns that *text* takes."""

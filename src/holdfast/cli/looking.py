@@ -46,7 +46,7 @@ def status(app: App, name: str | None, as_json: bool) -> None:
         dump(_standing(app, synced, name))
         return
     if choice.chosen is None and not name:
-        put(f"No active workflow in {synced.root}. See: holdfast why")
+        put("See: holdfast why", whole=f"No active workflow in {synced.root}.")
         for each in choice.others:
             put(one_line(restore.in_brief(each)), lead="  ")
         return
@@ -89,7 +89,7 @@ def list_all(app: App, as_json: bool) -> None:
         dump([_facts(each) for each in ordered])
         return
     if not ordered:
-        put(f"No workflows in {synced.root}. See: holdfast why")
+        put("See: holdfast why", whole=f"No workflows in {synced.root}.")
     for each in ordered:
         shown.entry(each, chosen=each is choice.chosen)
     known = {each.key for each in ordered}

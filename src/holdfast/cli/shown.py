@@ -25,8 +25,7 @@ _MORE = "… {} more: holdfast show"
 def sheet(synced: Synced, workflow: Workflow, survived: Survived, why: str) -> None:
     """Where *workflow* stands, one fact a row."""
     briefing = workflow.briefing
-    kind = f"  ({one_line(briefing.kind)})"
-    put(one_line(briefing.name) + kind, style=terminal.HEADING)
+    put(f"{one_line(briefing.name)} ({one_line(briefing.kind)})", style=terminal.HEADING)
     colour = terminal.of_status(briefing.status)
     phase = f"{briefing.phase}/{briefing.phases} {one_line(briefing.phase_title)}".rstrip()
     _row("phase", f"{phase}, {briefing.status.replace('_', ' ')}", colour)
@@ -125,9 +124,9 @@ def entry(workflow: Workflow, *, chosen: bool) -> None:
         style = terminal.FAINT
     name = pad(one_line(workflow.name), min(room, 45))
     terminal.fixed(f"{sign}{name} {facts}", style)
-    if briefing.status in {"blocked", "failed", "escalated"}:
+    if terminal.of_status(briefing.status) == terminal.BAD:
         put(briefing.status, lead="    ", style=terminal.BAD)
     if workflow.behind and workflow.standing == "active":
-        put("not saved yet", lead="    ", style=terminal.WARNING)
+        put("a save is due", lead="    ", style=terminal.WARNING)
     if workflow.remark:
         put(one_line(workflow.remark), lead="    ", style=terminal.FAINT)

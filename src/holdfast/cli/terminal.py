@@ -14,11 +14,10 @@ from typing import Any, TypeAlias
 
 import click
 
-from holdfast.columns import width, wrap
+from holdfast.columns import WIDEST, width, wrap
 from holdfast.plaintext import clean
 from holdfast.project import Surroundings
 
-WIDEST = 80
 _NARROWEST = 20
 
 Style: TypeAlias = Mapping[str, Any]  # as click.style takes it
