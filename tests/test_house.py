@@ -146,6 +146,7 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
         "docs/testing.md",
         "docs/reading.md",
         "docs/platforms.md",
+        "docs/statusline.md",
     ],
 )
 def test_links_and_paths_in_the_docs_lead_somewhere(name: str) -> None:

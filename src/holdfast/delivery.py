@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -30,6 +30,8 @@ class Delivery(NamedTuple):
     name: str
     marks: Mapping[str, str]  # by real path: how each required file was
     unread: Mapping[str, str]  # files that the agent has to open, real path -> as it is written
+    sent: Mapping[str, tuple[int, int]]  # real path -> the first and the last part
+    withheld: Mapping[str, str]  # real path -> why it was not sent
     state: str = ""  # the workflow's state file; empty when none was saved
     opened: frozenset[str] = frozenset()
     denied: int = 0
@@ -72,6 +74,8 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
         "marks": dict(delivery.marks),
         "unread": dict(delivery.unread),
         "state": delivery.state,
+        "sent": dict(delivery.sent),
+        "withheld": dict(delivery.withheld),
     }
     lines: list[Mapping[str, object]] = [
         stamped(_KIND, first),
@@ -104,6 +108,8 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
                 "marks": dict(marks),
                 "unread": dict(unread),
                 "state": str(state),
+                "sent": dict(sent),
+                "withheld": dict(withheld),
             }
         ]:
             since = records[1:]
@@ -113,12 +119,21 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
                 name,
                 {str(real): str(mark) for real, mark in marks.items()},
                 {str(real): str(written) for real, written in unread.items()},
+                dict(_spans(sent)),
+                {str(real): str(why) for real, why in withheld.items()},
                 state,
                 frozenset(str(each["opened"]) for each in since if "opened" in each),
                 sum("denied" in each for each in since),
                 sum("reminded" in each for each in since),
             )
     return None
+
+
+def _spans(sent: Mapping[str, object]) -> Iterator[tuple[str, tuple[int, int]]]:
+    for real, parts in sent.items():
+        match parts:
+            case [int(first), int(last)]:
+                yield real, (first, last)
 
 
 def opened(state_dir: str | None, session: str | None, paths: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from holdfast.briefing import Briefing, shown
 from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten, units
-from holdfast.reading import NOTHING_REQUIRED, Item, Plan
+from holdfast.reading import NOTHING_REQUIRED, Item, Plan, span
 from holdfast.summary import LONGEST, REMINDER, Fact, text_of
 
 HEAD = 2_000
@@ -125,9 +125,7 @@ def _reading_line(item: Item, situation: Situation) -> str:
     line = f"@{one_line(item.path, 400)}"
     facts = []
     if item.parts:
-        first, last = item.parts
-        where = f"part {first}" if first == last else f"parts {first} to {last}"
-        facts.append(f"sent, {where}, version {item.version}")
+        facts.append(f"sent, {span(item.parts)}, version {item.version}")
     elif item.trouble:
         facts.append(f"not sent: {item.trouble}" if situation.plan.parts else item.trouble)
     if item.real in situation.changed:

@@ -138,7 +138,11 @@ class Synced:
 
 
 def place_for(
-    cwd: str, claim: sessions.Claim | None, surroundings: Surroundings, clock: Clock
+    cwd: str,
+    claim: sessions.Claim | None,
+    surroundings: Surroundings,
+    clock: Clock,
+    saver: str = "",
 ) -> Place:
     """Where the workflow of a session with *claim*, called from *cwd*, is kept."""
     now = clock.now()
@@ -149,7 +153,7 @@ def place_for(
         loaded = settings.load(root, user_file)
         checkout = project.branch(root)
         return Place(
-            Store(root), loaded.settings, now, branch or checkout, checkout, loaded.problems
+            Store(root), loaded.settings, now, branch or checkout, checkout, loaded.problems, saver
         )
 
     def present(root: str) -> bool:
@@ -170,14 +174,15 @@ def run(
     clock: Clock,
     *,
     wait: float | None,
+    saver: str = "",
     stay: bool = True,
 ) -> Synced:
     """Bring every workflow of the project up to date; with *wait* None without writing.
 
-    A session stays with the root that is recorded for it, unless *stay* is false.
+    *saver* is the event or command that it is done for, and is noted with what is saved. A session stays with the root that is recorded for it, unless *stay* is false.
     """
     claim = sessions.recall(surroundings.state_dir, session)
-    place = place_for(cwd, claim if stay else None, surroundings, clock)
+    place = place_for(cwd, claim if stay else None, surroundings, clock, saver)
     synced = Synced(place, cwd, session, surroundings.state_dir, claim)
     synced.searched = project.candidates(cwd, surroundings.client_project)
     synced.config_file = surroundings.config_file
@@ -208,7 +213,8 @@ def follow(
     path: str, session: str | None, surroundings: Surroundings, clock: Clock, entry: Entry
 ) -> None:
     """An edit of *path*, which may declare a workflow, goes into the state at once."""
-    synced = run(surroundings.cwd, session, surroundings, clock, wait=HOOK_WAIT)
+    cwd, saver = surroundings.cwd, entry.event
+    synced = run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
     entry.root = synced.root
     entry.why += synced.notes
     if synced.failure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 import subprocess
@@ -17,7 +18,7 @@ from realclient.client import PrintMode, run, wait_until
 from realclient.requests import additional_instructions, first_after, summaries, words
 from realclient.runs import COMPACTS_EARLY, FULL, OLDER_MODEL, ROOMY, agent
 from realclient.standin import Request, StandIn, Tool, calls, says
-from realclient.workplace import PLAN, READING, Workplace, reading_in, shell, ticks, trouble
+from realclient.workplace import PLAN, READING, ROOT, Workplace, reading_in, shell, ticks, trouble
 
 pytestmark = pytest.mark.needs("npm")
 
@@ -204,6 +205,25 @@ def test_in_the_interactive_client(binary: Path, place: Workplace) -> None:
         place.wait_for_seen("Stop", times=3)
         assert trouble(terminal.screen) == []
     arrived(place, stand_in)
+
+
+@pytest.mark.needs("tmux")
+def test_the_status_line_is_on_the_screen(binary: Path, place: Workplace) -> None:
+    """From the documented settings; it follows the work, and knows how full the context is."""
+    text = (ROOT / "docs" / "statusline.md").read_text(encoding="utf-8")
+    snippet = json.loads(text.split("```json\n")[1].split("```")[0])
+    place.status_line(snippet["statusLine"]["command"])
+    place.write_settings()
+    with StandIn() as stand_in, place.terminal(binary, stand_in) as terminal:
+        terminal.wait_for("The long way 1/22 Stage 1")
+        stand_in.queue += [shell("holdfast phase next")]
+        terminal.type("go to the next phase")
+        terminal.wait_for("The long way 2/22 Stage 2 · context ")
+        assert re.search(
+            r"^  The long way 2/22 Stage 2 · context \d+%(?: {5}.*)?$",
+            terminal.screen,
+            re.MULTILINE,
+        )
 
 
 def test_two_sessions_at_once_do_not_leak(binary: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import click
 
 from holdfast import sync
 from holdfast.cli.naming import find
+from holdfast.cli.terminal import emit
 from holdfast.clock import Clock, iso
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
@@ -79,8 +80,10 @@ class App:
         return "enabled = false stands in .claude/holdfast.toml or in your own holdfast.toml"
 
     def _run(self, wait: float | None, *, stay: bool) -> Synced:
-        here = self.surroundings
-        return sync.run(here.cwd, here.session, here, self.clock, wait=wait, stay=stay)
+        here, command = self.surroundings, click.get_current_context().command_path
+        return sync.run(
+            here.cwd, here.session, here, self.clock, wait=wait, saver=command, stay=stay
+        )
 
     def this_session(self, purpose: str) -> str:
         """The session that the command was called from; *purpose* is what cannot be done without."""
@@ -136,7 +139,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 def say(text: str = "") -> None:
     """Print for people: without what could steer the terminal."""
-    click.echo(clean(text))
+    emit(clean(text))
 
 
 def dump(value: object) -> None:

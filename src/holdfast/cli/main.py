@@ -8,7 +8,16 @@ import sys
 import click
 
 from holdfast import __version__
-from holdfast.cli import advance, completion, cycles, doctor, installer, looking, standing
+from holdfast.cli import (
+    advance,
+    completion,
+    cycles,
+    doctor,
+    installer,
+    looking,
+    standing,
+    terminal,
+)
 from holdfast.cli.app import App, Failed
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
@@ -39,7 +48,9 @@ def cli(ctx: click.Context) -> None:
     so will its plan or its folder. Exit codes: 0 done, 1 not possible (the reason is on stderr),
     2 wrong usage.
     """
-    ctx.obj = App(Surroundings.from_environment(), Clock.from_environment())
+    surroundings = Surroundings.from_environment()
+    ctx.obj = App(surroundings, Clock.from_environment())
+    ctx.color = terminal.colourful(surroundings)
 
 
 @cli.command("hook", add_help_option=True)
@@ -50,6 +61,15 @@ def hook() -> None:
     """
     # Only `holdfast hook --help` comes this way; __main__ takes the rest straight to the door.
     raise AssertionError("unreachable")
+
+
+@cli.command("statusline", add_help_option=True)
+def statusline() -> None:
+    """Answer Claude Code's status line: its JSON on stdin, one short line on stdout.
+
+    docs/statusline.md has the settings for it. It writes nothing.
+    """
+    raise AssertionError("unreachable")  # as above
 
 
 for command in (

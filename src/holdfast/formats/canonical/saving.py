@@ -105,7 +105,7 @@ def write(place: Place, known: Known, state: State) -> Path:
         path = held.path
         if held.problems:
             store.set_aside(path, stamp_of(place), move=held.broken)
-    encoded = state.encode()
+    encoded = _signed(place, held, state).encode()
     previous = _previous(place, held, encoded) if held else None
     store.write(path, encoded)
     store.keep(path, encoded, previous)
@@ -119,6 +119,15 @@ def check(*files_of_one: Held | None) -> None:
     for held in files_of_one:
         if held and held.newer:
             raise NewerRecord(held.newer)
+
+
+def _signed(place: Place, held: Held | None, state: State) -> State:
+    """*state* with who saves it, and when; what is on disk already stays signed as it is."""
+    if state.holdfast is None or (held and held.raw == state.encode()):
+        return state
+    signature = {"saved_at": clock.iso(place.now), "saved_by": place.saver or None}
+    signed = state.holdfast.model_copy(update=signature)
+    return state.model_copy(update={"holdfast": signed})
 
 
 def retire(place: Place, held: Held) -> None:

@@ -130,6 +130,8 @@ class Bookkeeping(BaseModel):
     checkout: str | None = None  # the branch on which the plan was seen so
     elsewhere: dict[str, Seen] = {}  # what it said on other branches
     own: Own = Field(default_factory=Own)
+    saved_at: str | None = None
+    saved_by: str | None = None
 
 
 def _bookkeeping_or_none(value: object) -> object:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
 from holdfast.errors import StateUnreadable
-from holdfast.formats.base import Place, Standing, Workflow
+from holdfast.formats.base import BY_HAND, Place, Standing, Workflow
 from holdfast.formats.canonical import endings, files, identity, matching
 from holdfast.formats.canonical.declaration import Declaration, Looked
 from holdfast.formats.canonical.files import Held, Unusable
@@ -212,6 +212,15 @@ def changed_at(known: Known, place: Place) -> datetime:
     return min(recorded, place.now)
 
 
+def _saved(held: Held) -> tuple[datetime, str | None]:
+    """When the file of *held* was written, and by whom."""
+    kept = held.state.holdfast
+    written = clock.from_mtime(held.mtime)
+    if kept is None or kept.seen.get("saved") != seen_of_state(held.state):
+        return written, BY_HAND
+    return clock.parse(kept.saved_at or "") or written, kept.saved_by
+
+
 def workflow_of(known: Known, place: Place) -> Workflow:
     """*known* in the terms that all formats share."""
     state, kept = known.state, known.state.holdfast
@@ -221,6 +230,7 @@ def workflow_of(known: Known, place: Place) -> Workflow:
     next_action, gate = (kept.next_action, kept.gate) if kept else (None, None)
     if kept and known.group is None:  # nothing declares it, and it may have been edited by hand
         next_action, gate = remembered(state, kept)
+    saved_at, saved_by = _saved(known.held) if known.held else (None, None)
     return Workflow(
         format="canonical",
         key=known.key,
@@ -246,4 +256,7 @@ def workflow_of(known: Known, place: Place) -> Workflow:
         source=identity.plan_of(known.key),
         branch=branch if isinstance(branch, str) else (kept.branch if kept else None),
         remark=known.remark,
+        saved_at=saved_at,
+        saved_by=saved_by,
+        behind=known.differs,
     )
