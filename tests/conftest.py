@@ -7,7 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
+
+from plugin import Plugin, copy_files, wheelhouse
 
 pytest_plugins = ["pytester"]
 
@@ -26,6 +29,27 @@ def nobodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
         if name.startswith(("CLAUDE", "HOLDFAST_", "XDG_", "ANTHROPIC")) and name != "HOLDFAST_CI":
             monkeypatch.delenv(name)
     return home
+
+
+@pytest.fixture(scope="session")
+def wheels() -> Path:
+    """The packages that the plugin needs; only the first run needs a network."""
+    return wheelhouse()
+
+
+@pytest.fixture(scope="session")
+def ready_environment(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plugin's environment, set up once for all tests that only use it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ready"
+    with FileLock(f"{folder}.lock", timeout=120):
+        made = sorted(folder.glob("the home/.claude/plugins/data/*/env-*"))
+        if not made:
+            plugin = Plugin(folder, copy_files(folder / "the plugin"), wheels)
+            done = plugin.call("--version")
+            assert done.returncode == 0, done.stderr
+            made = plugin.environments()
+    return made[0]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
