@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -215,6 +216,36 @@ def state(process: int) -> str:
         return Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
         return "zombie"
+
+
+def interpreter_without(folder: Path, *modules: str) -> Path:
+    """A copy of ours that has the standard library, without these, and no other packages."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    library = folder / "lib" / version
+    for path in (library, folder / "bin"):
+        path.mkdir(parents=True)
+    for each in Path(sysconfig.get_path("stdlib")).iterdir():
+        if each.name not in ("site-packages", "dist-packages", *modules):
+            (library / each.name).symlink_to(each)
+    return Path(shutil.copy2(INTERPRETER, folder / "bin" / version))
+
+
+def test_a_python_without_pip_brings_its_own(plugin: Plugin, tmp_path: Path) -> None:
+    python = interpreter_without(tmp_path / "without pip")
+    plugin.env["PATH"] = str(programs(tmp_path / "few programs", python))
+    assert plugin.call("--version").stdout == f"holdfast, version {__version__}\n"
+
+
+def test_a_python_without_pip_and_ensurepip_says_what_to_install(
+    plugin: Plugin, tmp_path: Path
+) -> None:
+    """As Debian's python3 is where python3-venv is not installed."""
+    python = interpreter_without(tmp_path / "without pip", "ensurepip")
+    plugin.env["PATH"] = str(programs(tmp_path / "few programs", python))
+    done = plugin.call("--version")
+    assert done.returncode == 1
+    assert f"{python} has neither pip nor ensurepip. Install them" in done.stderr
+    assert "apt install python3-venv" in done.stderr
 
 
 # No Python that will do
