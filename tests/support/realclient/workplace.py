@@ -97,7 +97,7 @@ def reading_in(request: Request) -> dict[str, str]:
 
 _TROUBLE = re.compile(
     r"hook (?:error|json output validation failed)|non-blocking status|hook cancelled|"
-    r"\[holdfast[^\]]*\] failed|PreCompact .{0,80}failed|could not (?:save|restore)",
+    r"\[[^\]]*holdfast[^\]]*\] failed|PreCompact .{0,80}failed|could not (?:save|restore)",
     re.IGNORECASE,
 )
 
