@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from filelock import FileLock
@@ -34,7 +36,10 @@ def nobodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
 @pytest.fixture(scope="session")
 def wheels() -> Path:
     """The packages that the plugin needs; only the first run needs a network."""
-    return wheelhouse()
+    try:
+        return wheelhouse()
+    except subprocess.SubprocessError as error:
+        _without(f"the plugin's packages could not be downloaded: {error}")
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +62,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         missing = [program for program in marker.args if shutil.which(program) is None]
         if not missing:
             continue
-        reason = f"{', '.join(missing)} not installed"
-        if os.environ.get("HOLDFAST_CI"):
-            pytest.fail(f"{reason}, and CI may not skip this test")
-        pytest.skip(reason)
+        _without(f"{', '.join(missing)} not installed")
+
+
+def _without(reason: str) -> NoReturn:
+    if os.environ.get("HOLDFAST_CI"):
+        pytest.fail(f"{reason}, and CI may not skip this test")
+    pytest.skip(reason)

@@ -117,6 +117,16 @@ def test_killed_in_the_middle_it_leaves_nothing_half(plugin: Plugin) -> None:
     assert plugin.session_start() == ""
 
 
+def test_while_it_is_set_up_nothing_is_said_of_a_failure(plugin: Plugin) -> None:
+    """What runs is noted as failed until it has ended, in case that it is killed."""
+    data = DataFolder(plugin.data)
+    data.note_failure("The set-up was interrupted.")
+    with data.lock() as ours:
+        assert ours
+        assert plugin.session_start().startswith(UNDER_WAY)
+    assert not data.log.exists()
+
+
 def test_without_a_network_it_says_so_and_is_tried_again_with_the_next_session(
     plugin: Plugin,
 ) -> None:

@@ -26,24 +26,25 @@ _UNDER_WAY = (
 def main() -> int:
     purpose, folder = sys.argv[1:]
     try:
-        return _PURPOSES[purpose](DataFolder(Path(folder)))
+        return _PURPOSES[purpose](DataFolder(Path(folder).absolute()))
     except OSError as error:
         return _IN_VAIN[purpose](f"Holdfast could not be set up: {error}. Make {folder} writable.")
 
 
 def _at_session_start(data: DataFolder) -> int:
-    if data.ready():
-        return 0
+    # First, since a set-up that begins now counts as failed until it has ended.
+    failure = data.failure()
     if data.being_set_up():
         return _tell(_UNDER_WAY)
-    failure = data.failure()
+    if data.ready():
+        return 0
     _begin(data)
     return _tell(_failed(failure, "It is being tried again now.") if failure else _UNDER_WAY)
 
 
 def _at_pre_compact(data: DataFolder) -> int:
     """For a plugin that came into a session that was running: it may be ready for the restore."""
-    if not (data.ready() or data.failure() or data.being_set_up()):
+    if not (data.failure() or data.being_set_up() or data.ready()):
         _begin(data)
     return 0
 
