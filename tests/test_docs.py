@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import venv
@@ -16,6 +15,7 @@ from filelock import FileLock
 
 from holdfast.checkup.client import TRIED
 from holdfast.testing import Project
+from plugin import copy_files
 from realclient.install import installed
 
 ROOT = Path(__file__).parents[1]
@@ -81,7 +81,7 @@ def test_the_commands_of_the_documents(
     holdfast_project.write("CLAUDE.local.md", declared)
     holdfast_project.write("CLAUDE/PageOrchestration.md", "# Page orchestration\n")
     if HERE in commands:
-        commands = commands.replace(HERE, str(_copy(tmp_path / "holdfast")))
+        commands = commands.replace(HERE, str(copy_files(tmp_path / "holdfast")))
     if "install" not in commands:
         holdfast_project.run("install")
     done = subprocess.run(
@@ -95,13 +95,3 @@ def test_the_commands_of_the_documents(
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-
-
-def _copy(folder: Path) -> Path:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
-    return folder

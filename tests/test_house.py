@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -67,7 +68,7 @@ def test_the_hosted_ci_runs_the_same() -> None:
 def test_the_settings_example_is_what_the_code_registers() -> None:
     """Every event that has a handler, and nothing that we do not answer."""
     assert text("settings.example.json") == registration.text()
-    assert text("hooks/hooks.json") == registration.text()
+    assert text("hooks/hooks.json") == registration.text(registration.PLUGIN)
     assert set(registration.hooks()) == set(HANDLERS)
     for name in (*HANDLERS.values(), PART):
         assert (ROOT / "handlers" / f"{name}.py").exists()
@@ -84,6 +85,8 @@ def test_the_plugin_has_the_packages_version() -> None:
     project = tomllib.loads(text("pyproject.toml"))["project"]
     assert (plugin["name"], plugin["version"]) == (project["name"], __version__)
     assert "version" in project["dynamic"]
+    assert f"\nversion={__version__}\n" in text("bin/holdfast")
+    assert importlib.metadata.version("holdfast") == __version__
 
 
 def test_as_many_parts_are_registered_as_are_sent_by_default() -> None:
@@ -142,7 +145,7 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
-        "CLAUDE.md",
+        "AGENTS.md",
         "docs/testing.md",
         "docs/reading.md",
         "docs/platforms.md",
@@ -160,9 +163,11 @@ def test_links_and_paths_in_the_docs_lead_somewhere(name: str) -> None:
         assert (ROOT / path).exists(), path
 
 
-def test_claude_md_is_short() -> None:
-    """It is loaded in every session."""
-    assert len(text("CLAUDE.md").splitlines()) < 80
+def test_what_agents_load_is_short() -> None:
+    """It is loaded in every session; by Claude Code under its own name."""
+    assert len(text("AGENTS.md").splitlines()) < 80
+    # As a file, CLAUDE.md would make the client warn that a plugin cannot ship one.
+    assert (ROOT / "CLAUDE.md").readlink() == Path("AGENTS.md")
 
 
 def test_no_module_is_missing_from_the_wheel() -> None:

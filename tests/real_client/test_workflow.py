@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from realclient.client import PrintMode, run, wait_until
+from realclient.client import PrintMode, wait_until
 from realclient.requests import additional_instructions, first_after, summaries, words
 from realclient.runs import COMPACTS_EARLY, FULL, OLDER_MODEL, ROOMY, agent
 from realclient.standin import Request, StandIn, Tool, calls, says
@@ -124,33 +124,6 @@ def test_with_the_clients_own_choice_of_model(binary: Path, place: Workplace) ->
     arrived(place, stand_in, 2)
     assert trouble(session.messages) == []
     assert "Keep word for word: the workflow" in words(session.messages)
-
-
-def test_as_a_plugin_for_one_run(binary: Path, place: Workplace, tmp_path: Path) -> None:
-    """The repository itself is the plugin."""
-    root = place.as_plugin(tmp_path / "the plugin")
-    with StandIn() as stand_in:
-        checked = run(binary, place.project, place.env(stand_in), "plugin", "validate", str(root))
-        assert checked.returncode == 0, checked.stdout
-        with place.client(binary, stand_in, "--plugin-dir", str(root)) as session:
-            converse(session)
-            session.close()
-    arrived(place, stand_in)
-    assert trouble(session.messages) == []
-
-
-def test_as_an_installed_plugin(binary: Path, place: Workplace, tmp_path: Path) -> None:
-    """From a marketplace that is a folder on this machine."""
-    root = place.as_plugin(tmp_path / "the market")
-    with StandIn() as stand_in:
-        for arguments in (["marketplace", "add", str(root)], ["install", "holdfast@holdfast"]):
-            done = run(binary, place.project, place.env(stand_in), "plugin", *arguments)
-            assert done.returncode == 0, done.stdout + done.stderr
-        with place.client(binary, stand_in) as session:
-            converse(session)
-            session.close()
-    arrived(place, stand_in)
-    assert trouble(session.messages) == []
 
 
 def test_started_in_a_subdirectory(binary: Path, place: Workplace) -> None:
