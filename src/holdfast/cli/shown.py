@@ -18,7 +18,7 @@ _FILES = 8
 _REMINDERS = 5
 _BAR = 40  # columns at most
 _WIDEST_CELL = 4
-_BLOCKS, _ASCII = ("█", "▓", "░"), ("#", ">", ".")  # done, here, to come
+_DONE, _HERE, _TO_COME = "█", "▓", "░"
 _MORE = "… {} more: holdfast show"
 
 
@@ -56,17 +56,16 @@ def _row(
 
 def bar(briefing: Briefing) -> str:
     """Done, here, to come."""
-    done, here, to_come = _BLOCKS if terminal.takes("".join(_BLOCKS)) else _ASCII
     room = min(_BAR, terminal.columns() - _LABEL)
     phases = max(briefing.phases, 1)
     phase = min(briefing.phase, phases)  # by hand, anything may be written
-    at = here if briefing.status != "completed" else done
+    at = _HERE if briefing.status != "completed" else _DONE
     cell = min(_WIDEST_CELL, room // phases)
     if cell:
-        return done * cell * (phase - 1) + at * cell + to_come * cell * (phases - phase)
+        return _DONE * cell * (phase - 1) + at * cell + _TO_COME * cell * (phases - phase)
     # More phases than columns: one stands for several, but for the one where the work is.
     left = min((phase - 1) * room // phases, room - 1)
-    return done * left + at + to_come * (room - left - 1)
+    return _DONE * left + at + _TO_COME * (room - left - 1)
 
 
 def _reading(found: Fates) -> None:

@@ -50,15 +50,6 @@ def columns() -> int:
     return WIDEST
 
 
-def takes(text: str) -> bool:
-    """Whether stdout's encoding has the characters of *text*."""
-    try:
-        text.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
-
-
 def of_status(status: str) -> Style:
     return _OF_STATUS.get(status, PLAIN)
 
@@ -105,8 +96,5 @@ def _safe(text: str) -> str:
 
 
 def emit(text: str) -> None:
-    """Print a line that is safe already; what the encoding does not have becomes a question mark."""
-    if not takes(text):
-        encoding = sys.stdout.encoding or "ascii"
-        text = text.encode(encoding, "replace").decode(encoding)
+    """Print a line that is safe already."""
     click.echo(text)
