@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 TREE := .venv/.tree
 
-.PHONY: help demo test check bench clean FORCE
+.PHONY: help demo test check bench picture clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo 'make test    all tests'
 	@echo 'make check   lint, types, import contract'
 	@echo 'make bench   the speed of each hook, as a ratio to a bare interpreter'
+	@echo 'make picture the picture in the README, from a real run'
 	@echo 'make clean   remove everything that make made'
 
 demo: .venv/.ready
@@ -30,6 +31,9 @@ check: .venv/.ready
 
 bench: .venv/.ready
 	BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python bench/run.py
+
+picture: .venv/.ready
+	$(BIN)/python docs/picture.py
 
 clean:
 	rm -rf .venv .cache build dist *.egg-info .mypy_cache .ruff_cache .import_linter_cache \

@@ -84,7 +84,13 @@ def cases(bin_folder: Path, folder: Path) -> list[Case]:
         common = {"session_id": project.name, "cwd": str(project), "hook_event_name": event}
         return json.dumps(common | fields).encode()
 
+    def status(project: Path) -> bytes:
+        used = {"used_percentage": 42}
+        sent = {"session_id": project.name, "cwd": str(project), "context_window": used}
+        return json.dumps(sent).encode()
+
     python, hook = str(bin_folder / "python"), [str(bin_folder / "holdfast"), "hook"]
+    line = [str(bin_folder / "holdfast"), "statusline"]
     compact = payload("SessionStart", kept, source="compact")
     parts = [[*hook, "--part", str(number)] for number in range(1, 13)]
     read = json.dumps({"file_path": str(kept / "docs" / "a.md")})
@@ -109,6 +115,8 @@ def cases(bin_folder: Path, folder: Path) -> list[Case]:
         Case("PreToolUse(Edit), all reading sent", hook, tool),
         Case("PostToolUse(Read), all reading sent", hook, opened),
         Case("SessionStart(startup)", hook, payload("SessionStart", kept, source="startup")),
+        Case("statusline", line, status(kept)),
+        Case("statusline: no workflow anywhere", line, status(empty)),
         Case(
             "PreCompact with a change to save",
             hook,

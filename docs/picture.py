@@ -31,7 +31,7 @@ Phase: 4/10 - SEO Generation
 - Never skip the sitemap
 """
 GUIDE = "# Page orchestration\n\nEvery page has one title and one description.\n"
-COMMANDS = ["cat CLAUDE.local.md", "holdfast simulate", "holdfast status"]
+COMMANDS = ["holdfast simulate", "holdfast status"]
 
 LINE, CHARACTER, MARGIN, SIZE = 18, 8.4, 16, 14
 COLOURS = {31: "#f47067", 32: "#8ddb8c", 33: "#e3b341", 34: "#6cb6ff", 35: "#dcbdfb", 36: "#76e3ea"}
@@ -42,6 +42,11 @@ ESCAPE = re.compile(r"\x1b\[([\d;]*)([A-Za-z])")
 class Style(NamedTuple):
     colour: str = PLAIN
     bold: bool = False
+
+
+class Piece(NamedTuple):
+    text: str
+    style: Style
 
 
 def run(project: Path, home: Path) -> str:
@@ -93,18 +98,33 @@ def steady(printed: str, project: Path) -> str:
     return re.sub(r"version [0-9a-f]{6,}", "version 5ac9be1b", printed)
 
 
-def pieces(line: str) -> Iterator[tuple[str, Style]]:
+def rows(printed: str) -> Iterator[list[Piece]]:
+    """The rows of a terminal that shows *printed*: what is too long goes on in the next."""
+    for line in printed.rstrip("\n").split("\n"):
+        row: list[Piece] = []
+        room = COLUMNS
+        for text, style in pieces(line):
+            rest = text
+            while len(rest) > room:
+                yield [*row, Piece(rest[:room], style)]
+                rest, row, room = rest[room:], [], COLUMNS
+            row.append(Piece(rest, style))
+            room -= len(rest)
+        yield row
+
+
+def pieces(line: str) -> Iterator[Piece]:
     """*line* in pieces of one style each."""
     style, start = Style(), 0
     for found in ESCAPE.finditer(line):
         if line[start : found.start()]:
-            yield line[start : found.start()], style
+            yield Piece(line[start : found.start()], style)
         start = found.end()
         if found[2] == "m":
             for code in map(int, filter(None, found[1].split(";"))):
                 style = _styled(style, code)
     if line[start:]:
-        yield line[start:], style
+        yield Piece(line[start:], style)
 
 
 def _styled(style: Style, code: int) -> Style:
@@ -119,17 +139,13 @@ def _styled(style: Style, code: int) -> Style:
 
 def drawn(printed: str) -> str:
     """The picture of a terminal that shows *printed*."""
-    lines = printed.rstrip("\n").split("\n")
+    shown = list(rows(printed))
     width = int(COLUMNS * CHARACTER) + 2 * MARGIN
-    height = len(lines) * LINE + 2 * MARGIN
-    rows = []
-    for number, line in enumerate(lines):
-        spans = "".join(
-            f'<tspan fill="{style.colour}"{" font-weight=" + chr(34) + "bold" + chr(34) if style.bold else ""}>'
-            f"{html.escape(text)}</tspan>"
-            for text, style in pieces(line)
-        )
-        rows.append(f'<text x="{MARGIN}" y="{MARGIN + SIZE + number * LINE}">{spans}</text>')
+    height = len(shown) * LINE + 2 * MARGIN
+    lines = [
+        f'<text x="{MARGIN}" y="{MARGIN + SIZE + number * LINE}">{"".join(map(_span, row))}</text>'
+        for number, row in enumerate(shown)
+    ]
     return "\n".join(
         [
             (
@@ -141,12 +157,17 @@ def drawn(printed: str) -> str:
                 '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace"'
                 f' font-size="{SIZE}" xml:space="preserve">'
             ),
-            *rows,
+            *lines,
             "</g>",
             "</svg>",
             "",
         ]
     )
+
+
+def _span(piece: Piece) -> str:
+    weight = ' font-weight="bold"' if piece.style.bold else ""
+    return f'<tspan fill="{piece.style.colour}"{weight}>{html.escape(piece.text)}</tspan>'
 
 
 def picture() -> str:

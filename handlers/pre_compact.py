@@ -16,7 +16,8 @@ from holdfast.wire.replies import Nothing, Reply, SummariserNote
 
 def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
     session = event.envelope.session
-    synced = sync.run(surroundings.cwd, session, surroundings, clock, wait=HOOK_WAIT)
+    cwd, saver = surroundings.cwd, event.envelope.name
+    synced = sync.run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
     entry.root = synced.root
     entry.why += synced.notes
     if synced.failure:

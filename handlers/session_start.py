@@ -22,7 +22,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats.base import Workflow
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
-from holdfast.reading import Plan
+from holdfast.reading import ONLY_NAMED, Plan
 from holdfast.selection import Choice, origin
 from holdfast.store import HOOK_WAIT
 from holdfast.sync import Synced
@@ -37,7 +37,8 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     _restarted(event, surroundings, clock)
     # Before anything is written: the parts that run beside this look at what is there now.
     foreseen = forecast.parts(surroundings.state_dir, event.envelope.session)
-    synced = sync.run(surroundings.cwd, event.envelope.session, surroundings, clock, wait=HOOK_WAIT)
+    cwd, session, saver = surroundings.cwd, event.envelope.session, event.envelope.name
+    synced = sync.run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
     settings = synced.place.settings
     entry.root = synced.root
     notes = list(synced.notes)
@@ -148,6 +149,8 @@ def _delivery(synced: Synced, workflow: Workflow, plan: Plan, opened: frozenset[
         unread={item.real: item.path for item in plan.items if item.can_be_opened},
         state=str(synced.place.root / state) if state else "",
         opened=opened,
+        sent={item.real: item.parts for item in plan.items if item.parts},
+        withheld={item.real: item.trouble or ONLY_NAMED for item in plan.items if not item.parts},
     )
 
 

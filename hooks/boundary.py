@@ -7,10 +7,13 @@ for the person where the event has a channel for it, and an exit code that lets 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from holdfast import hooklog
 from holdfast.errors import BadHookInput, HoldfastError
 from holdfast.wire import replies
+
+T = TypeVar("T")
 
 
 def guard(entry: hooklog.Entry, run: Callable[[], replies.Outcome]) -> replies.Outcome:
@@ -28,6 +31,14 @@ def guard(entry: hooklog.Entry, run: Callable[[], replies.Outcome]) -> replies.O
         entry.why = _trail(error)
         cause = f"{type(error).__name__} (holdfast log tells more)"
         return replies.failed(entry.event, cause).outcome()
+
+
+def quietly(run: Callable[[], T], otherwise: T) -> T:
+    """What *run* returns, or *otherwise*: for what has no channel to tell a failure."""
+    try:
+        return run()
+    except Exception:  # noqa: BLE001  # the promise above
+        return otherwise
 
 
 def _trail(error: BaseException) -> list[str]:

@@ -97,14 +97,19 @@ def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _
     changed = event.path if isinstance(event, events.FileChanged) else None
     if changed and not watching.concerns(changed, folders, configured.plans):
         return _Idle(f"nothing: {changed} declares no workflow")
-    if signs.any_in(folders, configured.plans):
-        return None
-    if sessions.known(surroundings.state_dir, envelope.session):
+    if worth_a_look(folders, configured.plans, surroundings.state_dir, envelope.session):
         return None
     # What declares a workflow later on is noticed all the same.
     first = isinstance(event, events.SessionStart)
     watch = watching.paths(folders, configured.plans) if first else []
     return _Idle("nothing: no workflow is declared or kept here", replies.Restored(watch=watch))
+
+
+def worth_a_look(
+    folders: list[str], plans: tuple[str, ...], state_dir: str | None, session: str | None
+) -> bool:
+    """Whether there may be a workflow: some sign of one lies in *folders*, or *session* had one."""
+    return signs.any_in(folders, plans) or sessions.known(state_dir, session)
 
 
 def _beyond(event: events.ReadingPart, surroundings: project.Surroundings) -> bool:

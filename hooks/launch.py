@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from holdfast import hooklog
+from holdfast import hooklog, sessions
 from holdfast.clock import Clock
 from holdfast.errors import BadHookInput
 from holdfast.hooks import boundary, dispatch
@@ -40,6 +40,7 @@ def run(
 
     outcome = boundary.guard(entry, answer)
     if not entry.quiet:
+        entry.why += sessions.left_alone(surroundings.state_dir, entry.session)
         spent = (time.perf_counter() - started) * 1000
         hooklog.append(surroundings.state_dir, entry.root, entry.line(clock.now(), spent))
     return outcome

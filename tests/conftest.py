@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
+
+from holdfast.project import variables_of_home
+from plugin import Plugin, copy_files, wheelhouse
 
 pytest_plugins = ["pytester"]
 
@@ -21,11 +27,36 @@ settings.load_profile("default")
 def nobodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """No test reads or writes the home, the settings or the session of whoever runs it."""
     home = tmp_path_factory.mktemp("nobody")
-    monkeypatch.setenv("HOME", str(home))
+    for name, value in variables_of_home(str(home)).items():
+        monkeypatch.setenv(name, value)
     for name in list(os.environ):
         if name.startswith(("CLAUDE", "HOLDFAST_", "XDG_", "ANTHROPIC")) and name != "HOLDFAST_CI":
             monkeypatch.delenv(name)
     return home
+
+
+@pytest.fixture(scope="session")
+def wheels() -> Path:
+    """The packages that the plugin needs; only the first run needs a network."""
+    try:
+        return wheelhouse()
+    except subprocess.SubprocessError as error:
+        _without(f"the plugin's packages could not be downloaded: {error}")
+
+
+@pytest.fixture(scope="session")
+def ready_environment(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plugin's environment, set up once for all tests that only use it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ready"
+    with FileLock(f"{folder}.lock", timeout=120):
+        made = sorted(folder.glob("the home/.claude/plugins/data/*/env-*"))
+        if not made:
+            plugin = Plugin(folder, copy_files(folder / "the plugin"), wheels)
+            done = plugin.call("--version")
+            assert done.returncode == 0, done.stderr
+            made = plugin.environments()
+    return made[0]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -33,7 +64,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         missing = [program for program in marker.args if shutil.which(program) is None]
         if not missing:
             continue
-        reason = f"{', '.join(missing)} not installed"
-        if os.environ.get("HOLDFAST_CI"):
-            pytest.fail(f"{reason}, and CI may not skip this test")
-        pytest.skip(reason)
+        _without(f"{', '.join(missing)} not installed")
+
+
+def _without(reason: str) -> NoReturn:
+    if os.environ.get("HOLDFAST_CI"):
+        pytest.fail(f"{reason}, and CI may not skip this test")
+    pytest.skip(reason)

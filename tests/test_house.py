@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 
-from holdfast import registration, restore
+from holdfast import __version__, registration, restore
 from holdfast.cli.main import cli
 from holdfast.formats import signs
 from holdfast.formats.canonical import files
@@ -43,10 +45,31 @@ def test_ci_runs_the_documented_targets() -> None:
     assert "make test" in script
 
 
+def test_the_hosted_ci_runs_the_same() -> None:
+    """Linux as a whole, and elsewhere the same targets, as far as there is a make."""
+    workflow = yaml.safe_load(text(".github/workflows/ci.yml"))
+    jobs = workflow["jobs"]
+    runs = {
+        name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()
+    }
+    assert runs["linux"] == [".ci/run"]
+    targets = set(re.findall(r"^make (\w+)", text(".ci/run"), re.MULTILINE))
+    assert {line.split()[1] for line in runs["macos"]} == targets == {"check", "test"}
+    assert all(line.startswith("python -m ") for line in runs["windows"])
+    assert [name for name, job in jobs.items() if job.get("continue-on-error")] == [
+        "macos",
+        "windows",
+    ]
+    lowest = tomllib.loads(text("pyproject.toml"))["project"]["requires-python"]
+    assert jobs["linux"]["strategy"]["matrix"]["python"][0] == lowest.removeprefix(">=")
+    used = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
+    assert all(re.fullmatch(r"actions/[\w-]+@v\d+", each) for each in used)
+
+
 def test_the_settings_example_is_what_the_code_registers() -> None:
     """Every event that has a handler, and nothing that we do not answer."""
     assert text("settings.example.json") == registration.text()
-    assert text("hooks/hooks.json") == registration.text()
+    assert text("hooks/hooks.json") == registration.text(registration.PLUGIN)
     assert set(registration.hooks()) == set(HANDLERS)
     for name in (*HANDLERS.values(), PART):
         assert (ROOT / "handlers" / f"{name}.py").exists()
@@ -61,7 +84,10 @@ def test_the_plugin_has_the_packages_version() -> None:
     """One release, one number."""
     plugin = json.loads(text(".claude-plugin/plugin.json"))
     project = tomllib.loads(text("pyproject.toml"))["project"]
-    assert (plugin["name"], plugin["version"]) == (project["name"], project["version"])
+    assert (plugin["name"], plugin["version"]) == (project["name"], __version__)
+    assert "version" in project["dynamic"]
+    assert f"\nversion={__version__}\n" in text("bin/holdfast")
+    assert importlib.metadata.version("holdfast") == __version__
 
 
 def test_as_many_parts_are_registered_as_are_sent_by_default() -> None:
@@ -121,9 +147,11 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
-        "CLAUDE.md",
+        "AGENTS.md",
         "docs/testing.md",
         "docs/reading.md",
+        "docs/platforms.md",
+        "docs/statusline.md",
     ],
 )
 def test_links_and_paths_in_the_docs_lead_somewhere(name: str) -> None:
@@ -137,9 +165,11 @@ def test_links_and_paths_in_the_docs_lead_somewhere(name: str) -> None:
         assert (ROOT / path).exists(), path
 
 
-def test_claude_md_is_short() -> None:
-    """It is loaded in every session."""
-    assert len(text("CLAUDE.md").splitlines()) < 80
+def test_what_agents_load_is_short() -> None:
+    """It is loaded in every session; by Claude Code under its own name."""
+    assert len(text("AGENTS.md").splitlines()) < 80
+    # As a file, CLAUDE.md would make the client warn that a plugin cannot ship one.
+    assert (ROOT / "CLAUDE.md").readlink() == Path("AGENTS.md")
 
 
 def test_no_module_is_missing_from_the_wheel() -> None:

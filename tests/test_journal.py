@@ -67,7 +67,8 @@ def test_what_is_noted_is_taken_once(here: Surroundings) -> None:
     assert journal.waiting(here.state_dir, "s")
     assert list(paths(journal.peek(here.state_dir, "s"))) == ["/a", "/b"]
     taken = journal.take(here.state_dir, "s")
-    assert taken.lines[0] == {"at": "2026-01-02T12:00:00.000000Z", "file": "/a"}
+    first = {"version": 1, "at": "2026-01-02T12:00:00.000000Z", "file": "/a"}
+    assert taken.lines[0] == first
     assert list(paths(taken.lines)) == ["/a", "/b"]
     taken.done()
     assert not journal.waiting(here.state_dir, "s")

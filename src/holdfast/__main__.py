@@ -1,4 +1,4 @@
-"""The `holdfast` command. A hook goes straight to the door; all else goes to the command line."""
+"""The `holdfast` command. Hooks and the status line go straight to the door, all else to the command line."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import sys
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
+    asked = sys.argv[1:2] if not {"-h", "--help"} & set(sys.argv) else []
+    if asked == ["hook"]:
         from holdfast.hooks import launch
 
         return launch.main(sys.argv[2:])
+    if asked == ["statusline"]:
+        from holdfast.hooks import statusline
+
+        return statusline.main()
     from holdfast.cli.main import run
 
     return run()

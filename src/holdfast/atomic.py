@@ -6,22 +6,28 @@ import contextlib
 import errno
 import os
 import time
+from collections.abc import Callable
+
+from holdfast.openflags import BYTES, NO_LINK
+
+_PATIENCE = 1.0  # seconds; less than a hook may wait for a lock
+_NOT_FOR_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
 
 
 def replace_file(path: str, data: bytes, *, mode: int, staging: str | None = None) -> None:
     """Write *data* beside *path*, or in *staging*, sync it, rename it over *path*, sync the folder."""
     folder = os.path.dirname(path)
     temporary = os.path.join(staging or folder, f".tmp-{os.getpid()}-{time.monotonic_ns()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(temporary, flags | getattr(os, "O_BINARY", 0), 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BYTES
+    descriptor = os.open(temporary, flags, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
-            if hasattr(os, "fchmod"):
+            if hasattr(os, "fchmod"):  # elsewhere who may read is inherited from the folder
                 os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        patiently(lambda: os.replace(temporary, path))
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -32,11 +38,31 @@ def replace_file(path: str, data: bytes, *, mode: int, staging: str | None = Non
     _sync_folder(folder)
 
 
+def patiently(step: Callable[[], None]) -> None:
+    """Do *step*; where it is not permitted, again for a moment.
+
+    Windows refuses to replace, move or delete what a reader or a virus scanner has open.
+    """
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            step()
+        except PermissionError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
 def _sync_folder(folder: str) -> None:
-    if os.name != "posix":
+    if os.name != "posix":  # Windows opens no folder, and its journal keeps renames in order
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NOT_FOR_FOLDERS:  # as some network file systems answer
+            raise
     finally:
         os.close(descriptor)

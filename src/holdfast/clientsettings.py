@@ -64,7 +64,7 @@ def read(path: str) -> ClientSettings:
     except StateUnreadable as error:
         return ClientSettings(path, exists=True, problem=error.reason)
     try:
-        return ClientSettings(path, exists=True, raw=raw, value=_parsed(raw))
+        return ClientSettings(path, exists=True, raw=raw, value=parsed(raw))
     except ValueError as error:
         return ClientSettings(path, exists=True, raw=raw, problem=str(error))
 
@@ -83,7 +83,7 @@ def plugins(*values: Mapping[str, Any]) -> list[str]:
     return [name for name, on in enabled.items() if on]
 
 
-def _parsed(raw: bytes) -> dict[str, Any]:
+def parsed(raw: bytes) -> dict[str, Any]:
     """The object in *raw*; ValueError says in words why it is none."""
     try:
         value = decode_json(raw, constant=_no_json)

@@ -6,19 +6,19 @@ calls add lines to it, without a lock, so that they cost next to nothing. Light;
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from holdfast import jsonlines, sessions
 from holdfast.atomic import replace_file
 from holdfast.regular import has_something
+from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
-_KIND = "deliveries"
+_KIND: Kind = "deliveries"
 _LARGEST = 1024 * 1024
 
 
@@ -30,6 +30,8 @@ class Delivery(NamedTuple):
     name: str
     marks: Mapping[str, str]  # by real path: how each required file was
     unread: Mapping[str, str]  # files that the agent has to open, real path -> as it is written
+    sent: Mapping[str, tuple[int, int]]  # real path -> the first and the last part
+    withheld: Mapping[str, str]  # real path -> why it was not sent
     state: str = ""  # the workflow's state file; empty when none was saved
     opened: frozenset[str] = frozenset()
     denied: int = 0
@@ -63,6 +65,8 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
     if not state_dir or not session:
         return
     path = sessions.file_of(state_dir, _KIND, session, "jsonl")
+    if left_alone_in(_KIND, path):
+        return
     first = {
         "root": delivery.root,
         "workflow": delivery.workflow,
@@ -70,15 +74,17 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
         "marks": dict(delivery.marks),
         "unread": dict(delivery.unread),
         "state": delivery.state,
+        "sent": dict(delivery.sent),
+        "withheld": dict(delivery.withheld),
     }
     lines: list[Mapping[str, object]] = [
-        first,
+        stamped(_KIND, first),
         *({"opened": real} for real in sorted(delivery.opened)),
     ]
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace_file(path, b"".join(jsonlines.encode(line) for line in lines), mode=0o600)
-        sessions.prune(os.path.dirname(path), now)
+        sessions.prune(state_dir, _KIND, now)
     except OSError:
         return  # then nothing is asked for; the guidance has named the files
 
@@ -91,6 +97,8 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
     if not os.path.exists(path):
         return None
     records = jsonlines.read(path, _LARGEST)
+    if any(is_newer(_KIND, each) for each in records[:1]):
+        return None
     match records[:1]:
         case [
             {
@@ -100,6 +108,8 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
                 "marks": dict(marks),
                 "unread": dict(unread),
                 "state": str(state),
+                "sent": dict(sent),
+                "withheld": dict(withheld),
             }
         ]:
             since = records[1:]
@@ -109,12 +119,21 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
                 name,
                 {str(real): str(mark) for real, mark in marks.items()},
                 {str(real): str(written) for real, written in unread.items()},
+                dict(_spans(sent)),
+                {str(real): str(why) for real, why in withheld.items()},
                 state,
                 frozenset(str(each["opened"]) for each in since if "opened" in each),
                 sum("denied" in each for each in since),
                 sum("reminded" in each for each in since),
             )
     return None
+
+
+def _spans(sent: Mapping[str, object]) -> Iterator[tuple[str, tuple[int, int]]]:
+    for real, parts in sent.items():
+        match parts:
+            case [int(first), int(last)]:
+                yield real, (first, last)
 
 
 def opened(state_dir: str | None, session: str | None, paths: Sequence[str]) -> list[str]:
@@ -144,9 +163,7 @@ def turn(state_dir: str | None, session: str | None, what: str) -> int:
 
 def forget(state_dir: str | None, session: str | None) -> None:
     """Nothing is delivered to *session* any more, so nothing is to be opened."""
-    if state_dir and session:
-        with contextlib.suppress(OSError):
-            os.unlink(sessions.file_of(state_dir, _KIND, session, "jsonl"))
+    sessions.forget(state_dir, _KIND, session, "jsonl")
 
 
 def _add(state_dir: str | None, session: str | None, line: Mapping[str, object]) -> bool:

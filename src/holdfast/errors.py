@@ -60,6 +60,10 @@ class StateUnwritable(HoldfastError):
         self.reason = reason
 
 
+class NewerRecord(HoldfastError):
+    """A record of ours that a newer Holdfast has written, and that is left alone."""
+
+
 class NoSuchWorkflow(HoldfastError):
     """A name that no workflow here has, or no workflow at all."""
 

@@ -14,8 +14,9 @@ from datetime import datetime
 
 from holdfast import jsonlines, sessions
 from holdfast.atomic import replace_file
+from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
-_KIND = "forecasts"
+_KIND: Kind = "forecasts"
 _LARGEST = 256 * 1024
 
 
@@ -26,13 +27,14 @@ def record(
     if not state_dir or not session:
         return
     path = sessions.file_of(state_dir, _KIND, session, "json")
-    noted = {"parts": parts, "files": {file: _print(file) for file in files}}
-    if jsonlines.read(path, _LARGEST) == [noted]:
+    prints = {file: _print(file) for file in files}
+    noted = stamped(_KIND, {"parts": parts, "files": prints})
+    if jsonlines.read(path, _LARGEST) == [noted] or left_alone_in(_KIND, path):
         return
     with contextlib.suppress(OSError):  # then every part looks for itself
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace_file(path, jsonlines.encode(noted), mode=0o600)
-        sessions.prune(os.path.dirname(path), now)
+        sessions.prune(state_dir, _KIND, now)
 
 
 def parts(state_dir: str | None, session: str | None) -> int | None:
@@ -41,6 +43,8 @@ def parts(state_dir: str | None, session: str | None) -> int | None:
         return None
     for noted in jsonlines.read(sessions.file_of(state_dir, _KIND, session, "json"), _LARGEST):
         match noted:
+            case _ if is_newer(_KIND, noted):
+                return None
             case {"parts": int(count), "files": dict(files)}:
                 same = all(_print(str(file)) == was for file, was in files.items())
                 return count if same else None
@@ -49,9 +53,7 @@ def parts(state_dir: str | None, session: str | None) -> int | None:
 
 def forget(state_dir: str | None, session: str | None) -> None:
     """The session has another workflow now."""
-    if state_dir and session:
-        with contextlib.suppress(OSError):
-            os.unlink(sessions.file_of(state_dir, _KIND, session, "json"))
+    sessions.forget(state_dir, _KIND, session, "json")
 
 
 def _print(file: str) -> list[int]:

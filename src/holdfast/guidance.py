@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from holdfast.briefing import Briefing, shown
 from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten, units
-from holdfast.reading import NOTHING_REQUIRED, Item, Plan
+from holdfast.reading import NOTHING_REQUIRED, Item, Plan, span
 from holdfast.summary import LONGEST, REMINDER, Fact, text_of
 
 HEAD = 2_000
@@ -125,9 +125,7 @@ def _reading_line(item: Item, situation: Situation) -> str:
     line = f"@{one_line(item.path, 400)}"
     facts = []
     if item.parts:
-        first, last = item.parts
-        where = f"part {first}" if first == last else f"parts {first} to {last}"
-        facts.append(f"sent, {where}, version {item.version}")
+        facts.append(f"sent, {span(item.parts)}, version {item.version}")
     elif item.trouble:
         facts.append(f"not sent: {item.trouble}" if situation.plan.parts else item.trouble)
     if item.real in situation.changed:
@@ -186,9 +184,9 @@ def _reading_steps(plan: Plan) -> list[str]:
     steps = []
     if plan.parts:
         steps.append(
-            f"The text of the files marked as sent comes beside this, in {_parts(plan)} labelled "
-            f'"reading 1 of {len(plan.parts)}" and so on. A file whose part is missing here, or is of '
-            "another version, was not delivered whole and is to be read from disk."
+            f"The text of the files marked as sent comes beside this, in {_parts(plan)}. A file whose "
+            "part is missing here, or is of another version, was not delivered whole and is to be "
+            "read from disk."
         )
     unread = [f"@{one_line(item.path, 200)}" for item in plan.items if item.can_be_opened]
     if unread:
@@ -205,7 +203,10 @@ _UNREAD = 5  # files that are named a second time
 
 
 def _parts(plan: Plan) -> str:
-    return "one part" if len(plan.parts) == 1 else f"{len(plan.parts)} parts"
+    count = len(plan.parts)
+    if count == 1:
+        return 'one part labelled "reading 1 of 1"'
+    return f'{count} parts labelled "reading 1 of {count}" and so on'
 
 
 def _fit(sections: Sequence[tuple[str, list[str]]], room: int) -> list[str]:

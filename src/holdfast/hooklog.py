@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from holdfast import clock, jsonlines
+from holdfast import clock, jsonlines, versions
 
 LARGEST = 1024 * 1024  # then the log is moved to hook.jsonl.1, over the one before
 LONGEST_LINE = 4000  # one write of this size is not mixed with another process's
@@ -32,6 +32,7 @@ class Entry:
 
     def line(self, at: datetime, milliseconds: float) -> bytes:
         record: dict[str, object] = {
+            "version": versions.KNOWN["log"],
             "at": clock.iso(at),
             "event": self.event[:100],
             "source": self.source[:100],
@@ -80,16 +81,18 @@ def append(state_dir: str | None, root: str, line: bytes) -> None:
 
 
 def _rotate(target: str) -> None:
+    try:
+        import fcntl  # noqa: PLC0415
+    except ImportError:
+        # Windows moves no file that is open, so there is nothing to hold a lock on meanwhile. The
+        # worst case is that two processes at the limit lose a generation.
+        os.replace(target, f"{target}.1")
+        return
     # Only the process that holds the lock on the very file that is still in place moves it, so
     # that two processes at the limit cannot push a fresh log over the full one.
     descriptor = os.open(target, os.O_RDONLY)
     try:
-        try:
-            import fcntl  # noqa: PLC0415  # not on Windows, where the worst case is a lost generation
-        except ImportError:
-            pass
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         status = os.fstat(descriptor)
         if status.st_size > LARGEST and os.path.samestat(status, os.stat(target)):
             os.replace(target, f"{target}.1")
@@ -98,9 +101,22 @@ def _rotate(target: str) -> None:
 
 
 def read(state_dir: str | None, root: str) -> Iterator[dict[str, object]]:
-    """All entries, oldest first; a line that is not one is passed over."""
+    """All entries, oldest first; a line that is not one of ours is passed over."""
+    for _, record in _records(state_dir, root):
+        if not versions.is_newer("log", record):
+            yield record
+
+
+def passed_over(state_dir: str | None, root: str) -> list[str]:
+    """What to say of lines that a newer Holdfast has added."""
+    found = (versions.left_alone("log", name, each) for name, each in _records(state_dir, root))
+    return list(dict.fromkeys(line for line in found if line))
+
+
+def _records(state_dir: str | None, root: str) -> Iterator[tuple[str, dict[str, object]]]:
     if state_dir is None:
         return
     target = path(state_dir, root)
     for name in (f"{target}.1", target):
-        yield from jsonlines.read(name, 2 * LARGEST)
+        for record in jsonlines.read(name, 2 * LARGEST):
+            yield name, record

@@ -25,13 +25,15 @@ from typing import NamedTuple
 from holdfast import clock, jsonlines, project, sessions, settings
 from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
+from holdfast.openflags import NO_WAIT
 from holdfast.project import Surroundings
 from holdfast.regular import read_file
+from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
 LONGEST_LINE = 4_000  # bytes
 LARGEST = 1024 * 1024  # beyond it nothing is added until it is folded
 _FOR_FILES = LARGEST * 3 // 4  # there are most of them, and they may not keep out how a check ended
-_KIND = "journals"
+_KIND: Kind = "journals"
 _TAKEN = ".folding-"
 _MOST_TAKEN = 3  # files whose saving failed
 _PATIENCE = 1.0  # seconds for a line that is just being written
@@ -63,27 +65,26 @@ def note(
         return
     path = _path(surroundings.state_dir, session)
     for record in records:
-        line = jsonlines.encode({"at": clock.iso(now), **record})
+        line = jsonlines.encode(stamped(_KIND, {"at": clock.iso(now), **record}))
         if len(line) > LONGEST_LINE:
             continue
         with contextlib.suppress(OSError):
             if add(path, line, _FOR_FILES if "file" in record else LARGEST):
-                sessions.prune(os.path.dirname(path), now)
+                sessions.prune(surroundings.state_dir or "", _KIND, now)
 
 
 def add(path: str, line: bytes, most: int = LARGEST) -> bool:
     """Add *line* to the file that is at *path* when it is written; returns whether it is the first."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     while True:
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = os.open(path, os.O_RDWR | jsonlines.APPENDING, 0o600)
         try:
             _lock(descriptor, exclusive=False)
             size = os.fstat(descriptor).st_size
             if not _in_place(descriptor, path):  # taken since it was opened
                 continue
-            if size + len(line) <= most:
-                os.write(descriptor, line)
+            if size + len(line) <= most and not _of_newer(os.read(descriptor, LONGEST_LINE)):
+                jsonlines.add(descriptor, line)
             return size == 0
         finally:
             os.close(descriptor)
@@ -114,7 +115,8 @@ def take(state_dir: str | None, session: str | None) -> Taken:
     # Where the rename fails, as it does under Windows while a line is written, the next save does it.
     with contextlib.suppress(OSError):
         # Where earlier ones could not be saved, what is new waits, so that they do not pile up.
-        if len(_files(state_dir, session)) <= _MOST_TAKEN:
+        few = len(_files(state_dir, session)) <= _MOST_TAKEN
+        if few and _lines_of(path) is not None:
             aside = f"{_TAKEN}{os.getpid()}-{time.monotonic_ns()}"
             os.rename(path, path.removesuffix(".jsonl") + aside)
     lines: list[Mapping[str, object]] = []
@@ -122,10 +124,25 @@ def take(state_dir: str | None, session: str | None) -> Taken:
     for each in _files(state_dir, session):
         if each == path or not _settled(each):
             continue
-        with contextlib.suppress(StateUnreadable):  # another save was quicker
-            lines += jsonlines.parse(read_file(each, 2 * LARGEST)[0])
+        found = _lines_of(each)
+        if found is not None:
+            lines += found
             files.append(each)
     return Taken(lines, files)
+
+
+def _lines_of(path: str) -> list[dict[str, object]] | None:
+    """The lines of a file that may be taken: it is there, and none is of a newer Holdfast."""
+    try:
+        lines = jsonlines.parse(read_file(path, 2 * LARGEST)[0])
+    except StateUnreadable:  # another save was quicker
+        return None
+    return None if any(is_newer(_KIND, line) for line in lines) else lines
+
+
+def _of_newer(data: bytes) -> bool:
+    """Whether a file that begins with *data* was begun by a newer Holdfast."""
+    return any(is_newer(_KIND, line) for line in jsonlines.parse(data.partition(b"\n")[0]))
 
 
 def belongs_to(state_dir: str | None, session: str | None) -> tuple[str, str] | None:
@@ -134,6 +151,8 @@ def belongs_to(state_dir: str | None, session: str | None) -> tuple[str, str] | 
         return None
     for record in jsonlines.read(_begun(state_dir, session), LONGEST_LINE):
         match record:
+            case _ if is_newer(_KIND, record):
+                return None
             case {"root": str(root), "workflow": str(workflow)}:
                 return root, workflow
     return None
@@ -144,9 +163,11 @@ def begin(state_dir: str | None, session: str | None, root: str, workflow: str) 
     if not state_dir or not session or belongs_to(state_dir, session) == (root, workflow):
         return
     path = _begun(state_dir, session)
+    if left_alone_in(_KIND, path):
+        return
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        line = jsonlines.encode({"root": root, "workflow": workflow})
+        line = jsonlines.encode(stamped(_KIND, {"root": root, "workflow": workflow}))
         replace_file(path, line, mode=0o600)
 
 
@@ -157,7 +178,8 @@ def _begun(state_dir: str, session: str) -> str:
 def peek(state_dir: str | None, session: str | None) -> list[Mapping[str, object]]:
     """What is noted of *session* and not folded yet; it stays there."""
     files = _files(state_dir, session) if state_dir and session else []
-    return [line for path in files for line in jsonlines.read(path, 2 * LARGEST)]
+    lines = (line for path in files for line in jsonlines.read(path, 2 * LARGEST))
+    return [line for line in lines if not is_newer(_KIND, line)]
 
 
 def _path(state_dir: str | None, session: str | None) -> str:
@@ -185,7 +207,7 @@ def _in_place(descriptor: int, path: str) -> bool:
 def _settled(path: str) -> bool:
     """Whether nobody writes to the renamed *path* any more."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, os.O_RDONLY | NO_WAIT)
     except OSError:
         return False
     try:

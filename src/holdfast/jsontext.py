@@ -16,6 +16,7 @@ Path: TypeAlias = "Sequence[str | int]"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LINE_BEGINS = re.compile(r"\n([ \t]*)[^\s]")
 _DECODER = json.JSONDecoder()
+_LONGEST_LINE = 120  # where the rest of the file has lines, and only the neighbours share one
 
 
 class Element(NamedTuple):
@@ -92,8 +93,10 @@ def added(text: str, path: Path, value: object, key: str | None = None) -> str:
     if separator == "," and style.after_colon:
         separator = ", "
     # Where the neighbour is spread over lines, so is the new element, and from the same column.
-    spread = "\n" in separator or "\n" in text[last.opens : last.end]
-    around = _indentation_at(text, last.opens) if spread else None
+    around: str | None = _indentation_at(text, last.opens)
+    on_a_line = style.member(key, value, None)
+    if "\n" not in text[container.start : last.end]:
+        around = around if style.lines and len(on_a_line) > _LONGEST_LINE else None
     return text[: last.end] + separator + style.member(key, value, around) + text[last.end :]
 
 

@@ -12,9 +12,10 @@ import os
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
-from holdfast.errors import StateUnreadable
+from holdfast.errors import NewerRecord, StateUnreadable
 from holdfast.regular import read_json
 from holdfast.store import LARGEST, Store
+from holdfast.versions import left_alone, refuse_newer, stamped
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class Ledger:
     ignored: dict[str, str] = field(default_factory=dict)  # key -> name
     untold: list[str] = field(default_factory=list)
     damaged: bool = False  # the file was unreadable; this is its copy
+    newer: str = ""  # what to say where a newer Holdfast has written it; then it cannot be saved
+
+    def check(self) -> None:
+        """NewerRecord when it cannot be saved, to be called before anything else is changed."""
+        if self.newer:
+            raise NewerRecord(self.newer)
 
 
 _FILE = "ledger.json"
@@ -52,11 +59,12 @@ def load(store: Store) -> Ledger:
     if not os.path.lexists(path):
         return Ledger()
     try:
-        return _parsed(read_json(path, LARGEST))
+        return _parsed(read_json(path, LARGEST), store.relative(path))
     except StateUnreadable as error:
         trouble = error.reason
     try:
-        ledger = _parsed(read_json(store.private / _COPY, LARGEST))
+        copy = store.private / _COPY
+        ledger = _parsed(read_json(copy, LARGEST), store.relative(copy))
     except StateUnreadable:
         ledger = Ledger()
     ledger.damaged = True
@@ -64,11 +72,11 @@ def load(store: Store) -> Ledger:
     return ledger
 
 
-def _parsed(record: object) -> Ledger:
+def _parsed(record: object, where: str) -> Ledger:
     if not isinstance(record, dict):
         raise StateUnreadable(_FILE, f"a JSON {type(record).__name__}, not an object")
     finished, ignored, untold = (record.get(key) for key in ("finished", "ignored", "untold"))
-    ledger = Ledger()
+    ledger = Ledger(newer=left_alone("ledger", where, record))
     for key, entry in finished.items() if isinstance(finished, dict) else ():
         tombstone = _tombstone(entry)
         if tombstone:
@@ -77,6 +85,8 @@ def _parsed(record: object) -> Ledger:
         ledger.ignored = {key: name for key, name in ignored.items() if isinstance(name, str)}
     if isinstance(untold, list):
         ledger.untold = [line for line in untold if isinstance(line, str)]
+    if ledger.newer:
+        ledger.untold.append(ledger.newer)
     return ledger
 
 
@@ -102,8 +112,9 @@ def _tombstone(entry: object) -> Tombstone | None:
 
 def save(store: Store, ledger: Ledger, now: datetime) -> None:
     """Write *ledger*; to be called inside the lock."""
-    record = {
-        "version": 1,
+    ledger.check()
+    refuse_newer("ledger", store.private / _COPY, store.relative(store.private / _COPY))
+    content = {
         "finished": {key: asdict(entry) for key, entry in sorted(ledger.finished.items())},
         "ignored": dict(sorted(ledger.ignored.items())),
         "untold": list(dict.fromkeys(ledger.untold))[-_MOST_UNTOLD:],
@@ -111,6 +122,7 @@ def save(store: Store, ledger: Ledger, now: datetime) -> None:
     path = store.private / _FILE
     if ledger.damaged:
         store.set_aside(path, now.strftime("%Y%m%d_%H%M%S"), move=True)
-    encoded = (json.dumps(record, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")
+    text = json.dumps(stamped("ledger", content), ensure_ascii=False, indent=1)
+    encoded = (text + "\n").encode("utf-8", "replace")
     store.write(path, encoded)
     store.write(store.private / _COPY, encoded)

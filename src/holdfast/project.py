@@ -27,6 +27,8 @@ class Surroundings(NamedTuple):
     client_dir: str | None = None  # where the client keeps the user's own settings
     search_path: str = ""  # PATH
     virtual_env: str | None = None  # the environment that is activated in this shell
+    colourless: bool = False  # NO_COLOR is set, or the terminal is a dumb one
+    columns: int | None = None  # COLUMNS: how wide the terminal is that a command's output goes to
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Surroundings:
@@ -46,6 +48,8 @@ class Surroundings(NamedTuple):
             client_dir=_client_dir(environ, cwd),
             search_path=environ.get("PATH", ""),
             virtual_env=environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX") or None,
+            colourless=bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb",
+            columns=_whole(environ.get("COLUMNS", "")),
         )
 
 
@@ -71,6 +75,21 @@ def _user_folder(environ: Mapping[str, str], xdg: str, unix: str, windows: str) 
         return _join(environ.get(windows) or None, "holdfast")
     inside = "Library/Application Support" if sys.platform == "darwin" else unix
     return _join(_join(_home(environ), inside), "holdfast")
+
+
+def variables_of_home(home: str) -> dict[str, str]:
+    """The environment of a process that is to have *home* as its home, on any system."""
+    data = os.path.join(home, "AppData")
+    return {
+        "HOME": home,
+        "USERPROFILE": home,
+        "APPDATA": os.path.join(data, "Roaming"),
+        "LOCALAPPDATA": os.path.join(data, "Local"),
+    }
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else None
 
 
 def _join(folder: str | None, name: str) -> str | None:

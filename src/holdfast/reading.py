@@ -26,6 +26,7 @@ FOLDER = "a folder"
 NOT_TEXT = "not text"
 EMPTY = "empty"
 NOT_FORESEEN = "not foreseen when the parts were counted"
+ONLY_NAMED = "only named"  # by the settings, or by the way that the session began
 _BYTES_A_UNIT = 4  # at most, in any encoding that text is kept in
 _LARGEST_MARKED = 8 * 1024 * 1024
 _SHOWN_BY_READ = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")  # though they are no text
@@ -72,6 +73,12 @@ class Item(NamedTuple):
         except (OSError, ValueError):
             return ""
         return f"{status.st_size} {status.st_mtime_ns}"
+
+
+def span(parts: tuple[int, int]) -> str:
+    """The first and the last part in words."""
+    first, last = parts
+    return f"part {first}" if first == last else f"parts {first} to {last}"
 
 
 class Plan(NamedTuple):

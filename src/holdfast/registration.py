@@ -75,9 +75,9 @@ def hooks(program: Program = ON_PATH, parts: int = Settings().parts) -> dict[str
     }
 
 
-def text(program: Program = ON_PATH) -> str:
-    """The file as it is written."""
-    written = json.dumps({"hooks": hooks(program)}, indent=2)
+def text(program: Program = ON_PATH, parts: int = Settings().parts) -> str:
+    """A settings file that has nothing else."""
+    written = json.dumps({"hooks": hooks(program, parts)}, indent=2)
     return written + "\n"
 
 

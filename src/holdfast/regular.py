@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from holdfast.errors import AnyPath, StateUnreadable
+from holdfast.openflags import BYTES, NO_LINK, NO_WAIT
 
 DEEPEST = 64  # levels of JSON; more would break the tools that write it again
 # A tool that writes in place may be half way through. Such a file is given this long.
@@ -17,8 +18,8 @@ _SETTLING = 1.0  # seconds
 
 def read_file(path: AnyPath, limit: int, *, follow: bool = True) -> tuple[bytes, float]:
     """The bytes of *path* and its mtime, or StateUnreadable. Unless *follow*, it may be no link."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-    flags |= 0 if follow else getattr(os, "O_NOFOLLOW", 0)
+    flags = os.O_RDONLY | NO_WAIT | BYTES
+    flags |= 0 if follow else NO_LINK
     try:
         descriptor = os.open(path, flags)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path

@@ -5,15 +5,19 @@ Kept in the user's folder: a record in a repository could send a session to anot
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import hashlib
 import json
 import os
 from datetime import datetime
 from typing import NamedTuple
 
+from holdfast import versions
 from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.regular import read_json
+from holdfast.versions import OF_A_SESSION, Kind, left_alone_in, stamped
 
 _LARGEST = 64 * 1024
 _KEPT_FOR = 30 * 24 * 3600  # seconds since the record was last used
@@ -29,7 +33,7 @@ class Claim(NamedTuple):
     declared: str  # the key that CLAUDE.local.md declared at that time; empty for none
 
 
-def file_of(state_dir: str, kind: str, session: str, suffix: str) -> str:
+def file_of(state_dir: str, kind: Kind, session: str, suffix: str) -> str:
     """Where the user's folder keeps what is of that *kind* and belongs to *session*."""
     name = hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
     return os.path.join(state_dir, kind, f"{name}.{suffix}")
@@ -57,7 +61,7 @@ def _load(path: str) -> Claim | None:
         record = read_json(path, _LARGEST)
     except StateUnreadable:
         return None
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or versions.is_newer("sessions", record):
         return None
     values = [record.get(field) for field in Claim._fields]
     if not all(isinstance(value, str) for value in values):
@@ -74,9 +78,12 @@ def remember(state_dir: str | None, claim: Claim, now: datetime) -> None:
         if recall(state_dir, claim.session) == claim:
             os.utime(path, (now.timestamp(), now.timestamp()))
             return
+        if left_alone_in("sessions", path):
+            return
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        replace_file(path, json.dumps(claim._asdict(), indent=1).encode(), mode=0o600)
-        prune(os.path.dirname(path), now)
+        record = stamped("sessions", claim._asdict())
+        replace_file(path, json.dumps(record, indent=1).encode(), mode=0o600)
+        prune(state_dir, "sessions", now)
     except OSError:
         # Selection falls back to what is declared; nothing of the workflow is lost.
         return
@@ -99,12 +106,34 @@ def others(state_dir: str | None, session: str | None, root: str) -> list[Claim]
     ]
 
 
-def prune(folder: str, now: datetime) -> None:
+def left_alone(state_dir: str | None, session: str | None) -> list[str]:
+    """A line for each record of *session* that a newer Holdfast has written."""
+    if not state_dir or not session:
+        return []
+    found = []
+    for kind in OF_A_SESSION:
+        begins = glob.escape(file_of(state_dir, kind, session, ""))
+        found += [left_alone_in(kind, path) for path in sorted(glob.glob(f"{begins}*"))]
+    return [line for line in found if line]
+
+
+def forget(state_dir: str | None, kind: Kind, session: str | None, suffix: str) -> None:
+    """Remove what is kept of that *kind* for *session*, unless a newer Holdfast has written it."""
+    if not state_dir or not session:
+        return
+    path = file_of(state_dir, kind, session, suffix)
+    with contextlib.suppress(OSError):
+        if not left_alone_in(kind, path):
+            os.unlink(path)
+
+
+def prune(state_dir: str, kind: Kind, now: datetime) -> None:
     """Remove what no session has used for a month."""
     oldest = now.timestamp() - _KEPT_FOR
-    for entry in os.scandir(folder):
+    for entry in os.scandir(os.path.join(state_dir, kind)):
         try:
-            if entry.stat(follow_symlinks=False).st_mtime < oldest:
+            old = entry.stat(follow_symlinks=False).st_mtime < oldest
+            if old and not left_alone_in(kind, entry.path):
                 os.unlink(entry.path)
         except FileNotFoundError:  # another process was quicker
             continue

@@ -17,8 +17,8 @@ from typing import Any
 from holdfast.errors import StateUnreadable
 from holdfast.regular import read_json
 from holdfast.store import LARGEST, Store
+from holdfast.versions import left_alone_in, refuse_newer, stamped
 
-_VERSION = 1
 _SESSION = "session "
 _KEPT_FOR = 30 * 24 * 3600  # seconds, for what belongs to a session
 
@@ -53,14 +53,21 @@ def update(
     """Apply *change* to what is noted, inside the lock; nothing is written when nothing changes."""
     path = _path(store, key)
     with store.lock(wait):
+        refuse_newer("sidecar", path, store.relative(path))
         before = _read(path, key)
         if before is None and path.is_file():  # damaged: kept, though not for use
             store.set_aside(path, f"{path.stat().st_mtime:.0f}", move=True)
-        after = {**change(before or {}), "version": _VERSION, "workflow": key}
+        after = {**change(before or {}), **stamped("sidecar", {"workflow": key})}
         if after != before:
             # ASCII, so that a key or a text with a lone surrogate can be read back.
             store.write(path, (json.dumps(after, indent=1) + "\n").encode())
         return after
+
+
+def left_alone(store: Store, key: str) -> str:
+    """What to say of what a newer Holdfast has noted of the workflow *key*."""
+    path = _path(store, key)
+    return left_alone_in("sidecar", path, store.relative(path))
 
 
 def prune(store: Store, now: datetime) -> None:
@@ -68,5 +75,5 @@ def prune(store: Store, now: datetime) -> None:
     oldest = now.timestamp() - _KEPT_FOR
     with contextlib.suppress(OSError):
         for path in (store.private / "sidecars").glob("session-*.json"):
-            if path.lstat().st_mtime < oldest:
+            if path.lstat().st_mtime < oldest and not left_alone_in("sidecar", path):
                 path.unlink(missing_ok=True)

@@ -19,14 +19,16 @@ import contextlib
 import json
 import os
 import stat
+import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
-from holdfast.atomic import replace_file
+from holdfast.atomic import patiently, replace_file
 from holdfast.errors import StateLocked, StateUnreadable, StateUnwritable
 from holdfast.project import contains
 from holdfast.regular import read_file, read_json
+from holdfast.versions import left_alone_in, stamped
 
 HOOK_WAIT = 2.0
 COMMAND_WAIT = 30.0
@@ -118,7 +120,7 @@ class Store:
         """Delete our own state file *path*, and its folder if that is then empty."""
         self._contained(path.parent)
         try:
-            path.unlink(missing_ok=True)
+            patiently(lambda: path.unlink(missing_ok=True))
         except OSError as error:
             raise StateUnwritable(path, error.strerror or str(error)) from error
         if folder_too:
@@ -138,6 +140,11 @@ class Store:
     def copies(self, path: Path) -> Copies | None:
         return _read_copies(self._copies_path(self.relative(path)))
 
+    def copies_left_alone(self, path: Path) -> str:
+        """What to say of copies of *path* that a newer Holdfast has made."""
+        copies = self._copies_path(self.relative(path))
+        return left_alone_in("copies", copies, self.relative(copies))
+
     def copied_since(self, path: Path, mtime: float) -> bool:
         """Whether the copy of *path* is not older than *mtime*."""
         try:
@@ -156,21 +163,28 @@ class Store:
         return [
             copies
             for name, copies in found
-            if copies and self._copies_path(copies.path).name == name and _is_below(copies.path)
+            if copies
+            and _same_name(self._copies_path(copies.path).name, name)
+            and _is_below(copies.path)
         ]
 
     def keep(self, path: Path, good: bytes, previous: bytes | None) -> None:
         """Note *good* as what *path* now holds, and *previous* as what undo goes back to."""
+        if self.copies_left_alone(path):
+            return
         relative = self.relative(path)
         record = {
             "path": relative,
             "good": good.decode("utf-8", "replace"),
             "previous": None if previous is None else previous.decode("utf-8", "replace"),
         }
-        encoded = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(stamped("copies", record), ensure_ascii=False)
+        encoded = text.encode("utf-8", "replace")
         self.write(self._copies_path(relative), encoded)
 
     def forget(self, path: Path) -> None:
+        if self.copies_left_alone(path):
+            return
         with contextlib.suppress(OSError):
             self._copies_path(self.relative(path)).unlink(missing_ok=True)
 
@@ -182,7 +196,7 @@ class Store:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             if move:
-                os.replace(path, target)
+                patiently(lambda: os.replace(path, target))
                 return target
         except OSError as error:
             raise StateUnwritable(target, error.strerror or str(error)) from error
@@ -205,8 +219,15 @@ class Store:
         return target
 
 
+def _same_name(name: str, other: str) -> bool:
+    # macOS may give a name back with its accents taken apart.
+    return unicodedata.normalize("NFC", name) == unicodedata.normalize("NFC", other)
+
+
 def _is_below(path: str) -> bool:
-    return not path.startswith("/") and ".." not in path.split("/")
+    """Whether *path* stays below the folder that it is joined to, on every system."""
+    windows = PureWindowsPath(path)
+    return not windows.anchor and ".." not in windows.parts
 
 
 def _mode_for(path: Path) -> int:

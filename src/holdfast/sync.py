@@ -7,9 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast import delivery, forecast, journal, ledger, observing, project, sessions, settings
+from holdfast import (
+    delivery,
+    forecast,
+    journal,
+    ledger,
+    observing,
+    project,
+    sessions,
+    settings,
+    sidecar,
+)
 from holdfast.clock import Clock
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, NewerRecord
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.registry import FORMATS
 from holdfast.hooklog import Entry
@@ -68,6 +78,8 @@ class Synced:
             observing.fold(self.place, of, self.state_dir, self.session, wait)
             if of is not workflow:  # which phase this one is in is noted, too
                 observing.fold(self.place, workflow, self.state_dir, self.session, wait)
+        except NewerRecord:
+            return  # which `run` has noted
         except HoldfastError as error:
             self.waited = True
             self.notes.append(f"what was observed is not saved yet: {error.cause}")
@@ -81,10 +93,18 @@ class Synced:
         unfolded = journal.peek(self.state_dir, self.session) if own else []
         return observing.facts(self.place, workflow, self.session, unfolded)
 
+    def sidecars_left_alone(self) -> list[str]:
+        """What to say where a newer Holdfast keeps what was observed and counted."""
+        keys = [each.key for each in self.workflows if each.standing == "active"]
+        keys += [sidecar.of_session(self.session)] if self.session else []
+        found = (sidecar.left_alone(self.place.store, key) for key in keys)
+        return [line for line in found if line]
+
     def told(self) -> None:
         """The person has seen the notes; they need not be repeated."""
         store = self.place.store
-        if self.failure or not ledger.load(store).untold:
+        entries = ledger.load(store)
+        if self.failure or entries.newer or not entries.untold:
             return
         try:
             with store.lock(HOOK_WAIT):
@@ -118,7 +138,11 @@ class Synced:
 
 
 def place_for(
-    cwd: str, claim: sessions.Claim | None, surroundings: Surroundings, clock: Clock
+    cwd: str,
+    claim: sessions.Claim | None,
+    surroundings: Surroundings,
+    clock: Clock,
+    saver: str = "",
 ) -> Place:
     """Where the workflow of a session with *claim*, called from *cwd*, is kept."""
     now = clock.now()
@@ -129,7 +153,7 @@ def place_for(
         loaded = settings.load(root, user_file)
         checkout = project.branch(root)
         return Place(
-            Store(root), loaded.settings, now, branch or checkout, checkout, loaded.problems
+            Store(root), loaded.settings, now, branch or checkout, checkout, loaded.problems, saver
         )
 
     def present(root: str) -> bool:
@@ -150,14 +174,15 @@ def run(
     clock: Clock,
     *,
     wait: float | None,
+    saver: str = "",
     stay: bool = True,
 ) -> Synced:
     """Bring every workflow of the project up to date; with *wait* None without writing.
 
-    A session stays with the root that is recorded for it, unless *stay* is false.
+    *saver* is the event or command that it is done for, and is noted with what is saved. A session stays with the root that is recorded for it, unless *stay* is false.
     """
     claim = sessions.recall(surroundings.state_dir, session)
-    place = place_for(cwd, claim if stay else None, surroundings, clock)
+    place = place_for(cwd, claim if stay else None, surroundings, clock, saver)
     synced = Synced(place, cwd, session, surroundings.state_dir, claim)
     synced.searched = project.candidates(cwd, surroundings.client_project)
     synced.config_file = surroundings.config_file
@@ -173,6 +198,7 @@ def run(
         synced.failure = synced.failure or survey.failure
     untold = ledger.load(place.store).untold
     synced.notes = list(dict.fromkeys([*synced.notes, *untold]))
+    synced.notes += synced.sidecars_left_alone()
     chosen = synced.choice().chosen if wait is not None else None
     if wait is not None and chosen:
         # What was saved just now may be in another phase, which begins a new list of files.
@@ -187,7 +213,8 @@ def follow(
     path: str, session: str | None, surroundings: Surroundings, clock: Clock, entry: Entry
 ) -> None:
     """An edit of *path*, which may declare a workflow, goes into the state at once."""
-    synced = run(surroundings.cwd, session, surroundings, clock, wait=HOOK_WAIT)
+    cwd, saver = surroundings.cwd, entry.event
+    synced = run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
     entry.root = synced.root
     entry.why += synced.notes
     if synced.failure:

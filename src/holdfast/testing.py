@@ -17,7 +17,7 @@ from typing import Any
 
 from holdfast import clock as clocks
 from holdfast import simulate
-from holdfast.project import Surroundings
+from holdfast.project import Surroundings, variables_of_home
 from holdfast.simulate import Cycle, InProcess, InSubprocess, Session
 from holdfast.wire.replies import Outcome
 
@@ -124,6 +124,7 @@ class Project:
             },
             capture_output=True,
             text=True,
+            encoding="utf-8",
             check=True,
         )
         return done.stdout
@@ -150,7 +151,7 @@ class Project:
             "COVERAGE_PROCESS_START",
         )
         environment = {name: os.environ[name] for name in kept if name in os.environ}
-        environment["HOME"] = str(self.home)
+        environment |= variables_of_home(str(self.home))
         if session:
             environment["CLAUDE_CODE_SESSION_ID"] = session
         if self.clock.moved:

@@ -27,7 +27,7 @@ def paths(folders: Sequence[str], plans: Sequence[str]) -> list[str]:
         wanted += [(folder, path) for pattern in plans for path in _of(folder, pattern)]
     found, waiting = [], set()
     for folder, name in wanted:
-        path = _watchable(os.path.join(folder, name))
+        path = _watchable(os.path.join(folder, *name.split("/")))
         parent = os.path.dirname(path)
         if path in found or not _is_below(folder, path):
             continue

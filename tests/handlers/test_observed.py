@@ -82,7 +82,7 @@ class Client:
     def waiting(self) -> list[dict[str, Any]]:
         state_dir = str(self.project.home / ".local" / "state" / "holdfast")
         lines = journal.peek(state_dir, self.session)
-        return [{key: each[key] for key in each if key != "at"} for each in lines]
+        return [{key: each[key] for key in each if key not in {"version", "at"}} for each in lines]
 
 
 @pytest.fixture

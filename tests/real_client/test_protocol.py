@@ -6,6 +6,7 @@ what relies on the fact has to change too.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from realclient import runs
 from realclient.recording import Record, Recording
 from realclient.requests import additional_instructions, asking, first_after, summaries, words
 from realclient.standin import SUMMARY
+from realclient.terminal import WIDTH
 
 pytestmark = pytest.mark.needs("npm")
 
@@ -487,6 +489,36 @@ def test_interactive_shows_the_system_message(interactive: Recording) -> None:
 def test_interactive_shows_that_a_precompact_hook_failed(interactive: Recording) -> None:
     [screen] = interactive.printed
     assert "failed: the save failed" in screen
+
+
+@pytest.mark.needs("tmux")
+def test_the_status_line_is_told_which_session_and_where(interactive: Recording) -> None:
+    [session] = {each.payload["session_id"] for each in interactive.seen("Stop")}
+    for each in interactive.seen("", "status"):
+        workspace = each.payload["workspace"]
+        assert each.payload["session_id"] == each.env["CLAUDE_CODE_SESSION_ID"] == session
+        assert each.payload["cwd"] == workspace["current_dir"] == workspace["project_dir"]
+        assert each.env["CLAUDE_PROJECT_DIR"] == workspace["project_dir"]
+
+
+@pytest.mark.needs("tmux")
+def test_the_status_line_is_told_how_full_the_context_is(interactive: Recording) -> None:
+    """In whole per cent, and null until the first answer has come."""
+    told = [runs.used(each) for each in interactive.seen("", "status")]
+    assert told[0] is None
+    assert {type(each) for each in told} == {type(None), int}
+
+
+@pytest.mark.needs("tmux")
+def test_the_status_line_is_told_the_width_of_the_terminal(interactive: Recording) -> None:
+    assert {each.env["COLUMNS"] for each in interactive.seen("", "status")} == {str(WIDTH)}
+
+
+@pytest.mark.needs("tmux")
+def test_the_status_line_is_shown_and_its_colours_are_no_text(interactive: Recording) -> None:
+    """One version has a note of its own at the right of the same line."""
+    [screen] = interactive.printed
+    assert re.search("^  the status in a line(?: {5}.*)?$", screen, re.MULTILINE)
 
 
 # Plugins

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 import subprocess
@@ -13,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from realclient.client import PrintMode, run, wait_until
+from realclient.client import PrintMode, wait_until
 from realclient.requests import additional_instructions, first_after, summaries, words
 from realclient.runs import COMPACTS_EARLY, FULL, OLDER_MODEL, ROOMY, agent
 from realclient.standin import Request, StandIn, Tool, calls, says
-from realclient.workplace import PLAN, READING, Workplace, reading_in, shell, ticks, trouble
+from realclient.workplace import PLAN, READING, ROOT, Workplace, reading_in, shell, ticks, trouble
 
 pytestmark = pytest.mark.needs("npm")
 
@@ -125,33 +126,6 @@ def test_with_the_clients_own_choice_of_model(binary: Path, place: Workplace) ->
     assert "Keep word for word: the workflow" in words(session.messages)
 
 
-def test_as_a_plugin_for_one_run(binary: Path, place: Workplace, tmp_path: Path) -> None:
-    """The repository itself is the plugin."""
-    root = place.as_plugin(tmp_path / "the plugin")
-    with StandIn() as stand_in:
-        checked = run(binary, place.project, place.env(stand_in), "plugin", "validate", str(root))
-        assert checked.returncode == 0, checked.stdout
-        with place.client(binary, stand_in, "--plugin-dir", str(root)) as session:
-            converse(session)
-            session.close()
-    arrived(place, stand_in)
-    assert trouble(session.messages) == []
-
-
-def test_as_an_installed_plugin(binary: Path, place: Workplace, tmp_path: Path) -> None:
-    """From a marketplace that is a folder on this machine."""
-    root = place.as_plugin(tmp_path / "the market")
-    with StandIn() as stand_in:
-        for arguments in (["marketplace", "add", str(root)], ["install", "holdfast@holdfast"]):
-            done = run(binary, place.project, place.env(stand_in), "plugin", *arguments)
-            assert done.returncode == 0, done.stdout + done.stderr
-        with place.client(binary, stand_in) as session:
-            converse(session)
-            session.close()
-    arrived(place, stand_in)
-    assert trouble(session.messages) == []
-
-
 def test_started_in_a_subdirectory(binary: Path, place: Workplace) -> None:
     """The workflow is that of the checkout around it."""
     (place.project / ".git").mkdir()
@@ -204,6 +178,25 @@ def test_in_the_interactive_client(binary: Path, place: Workplace) -> None:
         place.wait_for_seen("Stop", times=3)
         assert trouble(terminal.screen) == []
     arrived(place, stand_in)
+
+
+@pytest.mark.needs("tmux")
+def test_the_status_line_is_on_the_screen(binary: Path, place: Workplace) -> None:
+    """From the documented settings; it follows the work, and knows how full the context is."""
+    text = (ROOT / "docs" / "statusline.md").read_text(encoding="utf-8")
+    snippet = json.loads(text.split("```json\n")[1].split("```")[0])
+    place.status_line(snippet["statusLine"]["command"])
+    place.write_settings()
+    with StandIn() as stand_in, place.terminal(binary, stand_in) as terminal:
+        terminal.wait_for("The long way 1/22 Stage 1")
+        stand_in.queue += [shell("holdfast phase next")]
+        terminal.type("go to the next phase")
+        terminal.wait_for("The long way 2/22 Stage 2 · context ")
+        assert re.search(
+            r"^  The long way 2/22 Stage 2 · context \d+%(?: {5}.*)?$",
+            terminal.screen,
+            re.MULTILINE,
+        )
 
 
 def test_two_sessions_at_once_do_not_leak(binary: Path, tmp_path: Path) -> None:

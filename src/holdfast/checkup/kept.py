@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-import subprocess
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from holdfast import hooklog, settings, sync
+from holdfast import git, hooklog, settings, sync
 from holdfast.checkup.finding import Finding
 from holdfast.clock import Clock
 from holdfast.errors import StateUnreadable
@@ -152,7 +151,7 @@ def _tracked(synced: Synced) -> Iterator[Finding]:
     folders = {
         path.parent for each in FORMATS if each.personal for path in each.paths(synced.place.root)
     }
-    shown = [folder for folder in sorted(folders) if _git_sees(folder)]
+    shown = [folder for folder in sorted(folders) if git.would_pick_up(str(folder))]
     for top in dict.fromkeys(_to_ignore(synced.place.store.relative(each)) for each in shown):
         what, cause = f"git does not ignore {top}/", "the state in it is yours alone"
         yield Finding("git", "note", what, cause, f"echo '{top}/' >> .gitignore")
@@ -162,20 +161,6 @@ def _to_ignore(folder: str) -> str:
     """The top of *folder*; in .claude/ a team's settings lie as well, so there the next one."""
     parts = folder.split("/")
     return "/".join(parts[: 2 if parts[0] == ".claude" else 1])
-
-
-def _git_sees(folder: Path) -> bool:
-    try:
-        done = subprocess.run(
-            ["git", "check-ignore", "--quiet", "--", str(folder)],
-            cwd=folder,
-            capture_output=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 1  # 0: ignored; 128: not in a checkout
 
 
 def _log(synced: Synced) -> Iterator[Finding]:

@@ -63,6 +63,7 @@ def examine(root: str, client_dir: str | None, parts: int) -> Iterator[Finding]:
     if not found:
         cause = "so nothing is saved or restored by itself"
         yield Finding("hooks", "wrong", "no settings register Holdfast", cause, install("user"))
+        yield running.examine(running.THIS, install("user"))
         return
     for source in found:
         what = f"{source.name}: {len(source.hooks)} hooks"
@@ -176,9 +177,9 @@ def _meet(source: Source, other: Source) -> bool:
 def _programs(found: Sequence[Source]) -> Iterator[Finding]:
     """Whether what is registered is there, and answers."""
     for source in found:
-        if source.scope is None:
-            continue  # its program finds its own environment, and cannot be started from here
-        for program in dict.fromkeys(hook.program for hook in source.hooks):
+        # Where a plugin lies is the client's business; who asks here runs the plugin's environment.
+        programs = dict.fromkeys(hook.program for hook in source.hooks) if source.scope else ()
+        for program in programs or (running.THIS,):
             if running.found_at(program) is None:
                 yield _gone(program, source)
             else:

@@ -11,7 +11,8 @@ import click
 
 from holdfast import delivery
 from holdfast.briefing import shown
-from holdfast.cli.app import App, pass_app, say, tell, workflow_option
+from holdfast.cli.app import App, pass_app, say, tell
+from holdfast.cli.naming import workflow_option
 from holdfast.errors import IllegalMove
 from holdfast.formats.canonical import lifecycle
 from holdfast.formats.canonical.declaration import Status, WorkflowType

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import unicodedata
-from collections.abc import Callable, Sequence
 from datetime import datetime
-from pathlib import PurePosixPath
 from typing import Any
 
 import click
 
 from holdfast import sync
+from holdfast.cli.naming import find
+from holdfast.cli.terminal import emit
 from holdfast.clock import Clock, iso
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
@@ -81,8 +80,10 @@ class App:
         return "enabled = false stands in .claude/holdfast.toml or in your own holdfast.toml"
 
     def _run(self, wait: float | None, *, stay: bool) -> Synced:
-        here = self.surroundings
-        return sync.run(here.cwd, here.session, here, self.clock, wait=wait, stay=stay)
+        here, command = self.surroundings, click.get_current_context().command_path
+        return sync.run(
+            here.cwd, here.session, here, self.clock, wait=wait, saver=command, stay=stay
+        )
 
     def this_session(self, purpose: str) -> str:
         """The session that the command was called from; *purpose* is what cannot be done without."""
@@ -132,50 +133,13 @@ def _later(finished: Workflow, chosen: Workflow, synced: Synced) -> bool:
     return finished.standing == "finished" and (own or finished.changed_at > chosen.changed_at)
 
 
-def find(workflows: Sequence[Workflow], name: str) -> Workflow:
-    """The one workflow that *name* means.
-
-    Its whole name, else its plan, state file or folder, else the beginning of just one name.
-    """
-    wanted = _folded(name)
-    ways: tuple[Callable[[Workflow], bool], ...] = (
-        lambda each: _folded(each.name) == wanted,
-        lambda each: wanted in _handles(each),
-        lambda each: _folded(each.name).startswith(wanted),
-    )
-    found = next((hit for way in ways if (hit := [each for each in workflows if way(each)])), [])
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(f"{each.name!r} ({_handles(each)[0]})" for each in found)
-        raise NoSuchWorkflow(
-            f"{name!r} could be any of {names}", hint="What stands in brackets is a name, too."
-        )
-    names = ", ".join(repr(each.name) for each in workflows)
-    raise NoSuchWorkflow(f"no workflow is called {name!r}", hint=f"There are: {names or 'none'}.")
-
-
-def _handles(workflow: Workflow) -> list[str]:
-    """What else a workflow may be called: its plan, its state file, the folder of either."""
-    paths = [path for path in (workflow.source, workflow.briefing.state_path) if path]
-    folders = [PurePosixPath(path).parent.name for path in paths]
-    return [_folded(handle) for handle in (*paths, *folders) if handle] or [workflow.key]
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
-
-
 pass_app = click.make_pass_decorator(App)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-workflow_option = click.option(
-    "-w", "--workflow", "name", metavar="NAME", help="Which workflow; else this session's."
-)
 
 
 def say(text: str = "") -> None:
     """Print for people: without what could steer the terminal."""
-    click.echo(clean(text))
+    emit(clean(text))
 
 
 def dump(value: object) -> None:

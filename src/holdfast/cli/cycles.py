@@ -15,6 +15,7 @@ import click
 from holdfast import compactions, hooklog, sessions, sync
 from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.plaintext import shorten, units
+from holdfast.project import variables_of_home
 from holdfast.simulate import Cycle, InProcess, InSubprocess, Session, cycle
 from holdfast.store import COMMAND_WAIT
 
@@ -152,7 +153,7 @@ def _play(folder: Path) -> None:
     (project / "docs" / "auth-guide.md").write_text(guide, encoding="utf-8")
     environment = {
         **{name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ},
-        "HOME": str(home),
+        **variables_of_home(str(home)),
         "CLAUDE_CODE_SESSION_ID": "demo",
     }
 

@@ -14,7 +14,9 @@ import click
 from holdfast import __version__, checkup, payloads
 from holdfast.checkup import delivered
 from holdfast.checkup.finding import Finding
+from holdfast.cli import terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.terminal import put
 from holdfast.errors import HoldfastError
 from holdfast.plaintext import one_line
 
@@ -73,26 +75,30 @@ def _repaired(findings: list[Finding]) -> Iterator[str]:
                 yield f"not repaired: {error.cause}"
 
 
-_SIGNS = {"good": "ok", "note": "note", "wrong": "WRONG"}
+_SIGNS = {
+    "good": ("ok", terminal.GOOD),
+    "note": ("note", terminal.WARNING),
+    "wrong": ("WRONG", terminal.BAD),
+}
+_LABEL = 19  # columns before what was found
 
 
 def _tell(findings: list[Finding], done: list[str]) -> None:
-    say(f"Holdfast {__version__}, Python {platform.python_version()}, {sys.prefix}")
-    for line in done:
-        say(f"  fixed  {one_line(line, 400)}")
+    put(f"Holdfast {__version__}, Python {platform.python_version()}, {sys.prefix}")
+    for text in done:
+        put(one_line(text, 400), lead="  fixed".ljust(_LABEL))
     for each in findings:
-        say(f"  {_SIGNS[each.level]:<6} {each.check:<9} {one_line(each.what, 400)}")
+        sign, style = _SIGNS[each.level]
+        lead = f"  {sign:<6} {each.check}".ljust(_LABEL)
+        put(one_line(each.what, 400), lead=lead, style=style)
         if each.cause:
-            say(f"{'':19}{one_line(each.cause, 400)}")
+            put(one_line(each.cause, 400), lead=" " * _LABEL)
         if each.fix:
-            say(f"{'':19}fix: {each.fix}")
+            say(f"{'':{_LABEL}}fix: {each.fix}")  # in one line, to be copied
     wrong = sum(each.level == "wrong" for each in findings)
+    count = "1 thing is" if wrong == 1 else f"{wrong or 'No'} things are"
     safe = any(each.repair for each in findings)
-    count = "1 thing is" if wrong == 1 else f"{wrong or 'no'} things are"
-    say(
-        f"{count[0].upper()}{count[1:]} wrong."
-        + (" `holdfast doctor --fix` repairs some." if safe else "")
-    )
+    put(f"{count} wrong." + (" `holdfast doctor --fix` repairs some." if safe else ""))
 
 
 def _deliver(app: App, file: Path | None, *, as_json: bool) -> bool:

@@ -9,14 +9,17 @@ from typing import Any
 
 import click
 
-from holdfast import compactions, hooklog, ledger, observing, restore
-from holdfast.briefing import Briefing, shown
-from holdfast.cli.app import App, dump, json_option, pass_app, say, workflow_option
+from holdfast import compactions, fates, hooklog, ledger, observing, restore
+from holdfast.briefing import shown as as_text
+from holdfast.cli import shown, terminal
+from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.naming import name_argument, workflow_option
+from holdfast.cli.terminal import put
 from holdfast.clock import from_mtime, iso
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.formats.base import Workflow
 from holdfast.formats.registry import FORMATS
-from holdfast.plaintext import one_line
+from holdfast.plaintext import clean, one_line
 from holdfast.reading import resolve
 from holdfast.regular import read_file
 from holdfast.store import LARGEST
@@ -41,50 +44,38 @@ def status(app: App, name: str | None, as_json: bool) -> None:
     synced = app.look()
     choice = synced.choice()
     if as_json:
-        chosen = app.meant(synced, name) if name or choice.chosen else None
-        facts = {"root": synced.root, "why": choice.why, "workflow": chosen and _facts(chosen)}
-        survived = chosen and compactions.survived(synced.place, chosen)
-        dump({**facts, "compactions": survived and survived.facts})
+        dump(_standing(app, synced, name))
         return
     if choice.chosen is None and not name:
-        say(f"No active workflow in {synced.root}. See: holdfast why")
+        put("See: holdfast why", whole=f"No active workflow in {synced.root}.")
         for each in choice.others:
-            say(f"  {restore.in_brief(each)}")
+            put(one_line(restore.in_brief(each)), lead="  ")
         return
     workflow = app.meant(synced, name)
-    briefing = workflow.briefing
-    say(f"{one_line(briefing.name)}  ({one_line(briefing.kind)})")
-    phase = f"{briefing.phase}/{briefing.phases} {one_line(briefing.phase_title)}".rstrip()
-    say(f"  phase      {phase}, {briefing.status.replace('_', ' ')}  [{_bar(briefing)}]")
-    if briefing.next_action:
-        say(f"  next       {one_line(briefing.next_action)}")
-    if briefing.gate:
-        say(f"  gate       {one_line(briefing.gate)}")
-    items = resolve(synced.place.root, briefing.reading, synced.place.settings.reading_roots)
-    troubled = [item for item in items if item.trouble]
-    if items:
-        trouble = f", {len(troubled)} cannot be read (holdfast show)" if troubled else ""
-        say(f"  reading    {len(items)} file{'s' if len(items) != 1 else ''}{trouble}")
-    if briefing.reminders:
-        say(f"  reminders  {len(briefing.reminders)}")
-    survived = compactions.survived(synced.place, workflow)
-    if survived.count:
-        say(f"  survived   {survived}")
-    say(f"  changed    {workflow.changed_at:%Y-%m-%d %H:%M} UTC")
-    say(f"  project    {synced.root}")
-    say(f"  state      {briefing.state_path or 'not saved yet'}")
-    say(f"  chosen     {choice.why if workflow is choice.chosen else 'by name'}")
-    if workflow.remark:
-        say(f"  remark     {one_line(workflow.remark)}")
-    for note in synced.notes:
-        say(f"  note       {one_line(note)}")
+    why = choice.why if workflow is choice.chosen else "by name"
+    shown.sheet(synced, workflow, compactions.survived(synced.place, workflow), why)
 
 
-def _bar(briefing: Briefing) -> str:
-    """Done, here, to come."""
-    done = briefing.phase - (briefing.status != "completed")
-    here = ">" if done < briefing.phase else ""
-    return ("#" * done + here + "." * (briefing.phases - briefing.phase))[:40]
+def _standing(app: App, synced: Synced, name: str | None) -> dict[str, Any]:
+    """What `status` tells, for programs."""
+    choice = synced.choice()
+    facts: dict[str, Any] = {"root": synced.root, "why": choice.why}
+    if choice.chosen is None and not name:
+        return {
+            **facts,
+            "workflow": None,
+            "reading": None,
+            "compactions": None,
+            "notes": synced.notes,
+        }
+    chosen = app.meant(synced, name)
+    return {
+        **facts,
+        "workflow": _facts(chosen),
+        "reading": asdict(fates.of(synced, chosen)),
+        "compactions": compactions.survived(synced.place, chosen).facts,
+        "notes": synced.notes,
+    }
 
 
 @click.command("list")
@@ -99,22 +90,19 @@ def list_all(app: App, as_json: bool) -> None:
         dump([_facts(each) for each in ordered])
         return
     if not ordered:
-        say(f"No workflows in {synced.root}. See: holdfast why")
+        put("See: holdfast why", whole=f"No workflows in {synced.root}.")
     for each in ordered:
-        sign = "*" if each is choice.chosen else " "
-        where = f"{each.briefing.phase}/{each.briefing.phases}"
-        say(f"{sign} {one_line(each.name, 60):<40} {where:>7}  {each.standing:<8}  {each.format}")
-        if each.remark:
-            say(f"    {one_line(each.remark)}")
+        shown.entry(each, chosen=each is choice.chosen)
     known = {each.key for each in ordered}
     for key, stone in ledger.load(synced.place.store).finished.items():
         if key not in known:
-            say(f"  {one_line(stone.name, 60)}: {stone.how} on {stone.at[:10]}; holdfast resume")
+            ended = f"{stone.how} on {one_line(stone.at[:10])}; holdfast resume"
+            put(f"{one_line(stone.name, 60)}: {ended}", lead="  ", style=terminal.FAINT)
 
 
 @click.command()
 @json_option
-@click.argument("name", required=False)
+@name_argument()
 @pass_app
 def show(app: App, name: str | None, as_json: bool) -> None:
     """Everything that is kept of a workflow, nothing shortened."""
@@ -125,20 +113,20 @@ def show(app: App, name: str | None, as_json: bool) -> None:
         dump({**_facts(workflow), "observed": seen})
         return
     briefing = workflow.briefing
-    say(f"{briefing.name}  ({briefing.kind})")
-    say(f"phase: {briefing.phase}/{briefing.phases} {briefing.phase_name}")
-    say(f"status: {briefing.status}")
-    say(f"next action: {briefing.next_action or '-'}")
-    say(f"gate: {briefing.gate or '-'}")
+    terminal.line(f"{briefing.name}  ({briefing.kind})")
+    terminal.line(f"phase: {briefing.phase}/{briefing.phases} {briefing.phase_name}")
+    terminal.line(f"status: {briefing.status}")
+    terminal.line(f"next action: {briefing.next_action or '-'}")
+    terminal.line(f"gate: {briefing.gate or '-'}")
     items = resolve(synced.place.root, briefing.reading, synced.place.settings.reading_roots)
     _section(
         "required reading",
         [f"@{item.path}" + (f"  ({item.trouble})" if item.trouble else "") for item in items],
     )
     _section("key reminders", list(briefing.reminders))
-    _section("context", [f"{key}: {shown(value)}" for key, value in briefing.context])
+    _section("context", [f"{key}: {as_text(value)}" for key, value in briefing.context])
     _section("observed", observing.told(seen, synced.place.now, _ALL))
-    say(f"state: {briefing.state_path or 'not saved yet'}")
+    terminal.line(f"state: {briefing.state_path or 'not saved yet'}")
 
 
 _ALL = 1_000_000  # units; nothing is shortened
@@ -146,9 +134,9 @@ _ALL = 1_000_000  # units; nothing is shortened
 
 def _section(title: str, lines: list[str]) -> None:
     if lines:
-        say(f"{title}:")
+        terminal.line(f"{title}:")
         for line in lines:
-            say(f"  {line}")
+            terminal.line(f"  {line}")
 
 
 @click.command()
@@ -172,8 +160,8 @@ def why(app: App, as_json: bool) -> None:
     if as_json:
         dump(facts)
         return
-    for line in _explained(facts, synced.place.settings.plans):
-        say(line)
+    for each in _explained(facts, synced.place.settings.plans):
+        terminal.line(each)
 
 
 def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
@@ -279,16 +267,18 @@ def log(app: App, as_json: bool, last: int) -> None:
     """The hook log of this project, readably."""
     synced = app.look()
     records = list(hooklog.read(app.surroundings.state_dir, synced.root))[-last:]
+    for line in hooklog.passed_over(app.surroundings.state_dir, synced.root):
+        click.echo(f"holdfast: {clean(line)}", err=True)
     if as_json:
         dump(records)
         return
     if not records:
         say(f"No hook has run for {synced.root} yet.")
     for record in records:
-        say(_run_line(record))
+        terminal.line(_run_line(record))
         reasons = record.get("why")
         for reason in reasons if isinstance(reasons, list) else ():
-            say(f"      {one_line(str(reason))}")
+            terminal.line(f"      {one_line(str(reason))}")
 
 
 COMMANDS = (status, list_all, show, why, preview, inspect, log)

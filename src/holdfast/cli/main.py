@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
 
 from holdfast import __version__
-from holdfast.cli import advance, cycles, doctor, looking, standing
+from holdfast.cli import (
+    advance,
+    completion,
+    cycles,
+    doctor,
+    installer,
+    looking,
+    standing,
+    terminal,
+)
 from holdfast.cli.app import App, Failed
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
@@ -38,17 +48,28 @@ def cli(ctx: click.Context) -> None:
     so will its plan or its folder. Exit codes: 0 done, 1 not possible (the reason is on stderr),
     2 wrong usage.
     """
-    ctx.obj = App(Surroundings.from_environment(), Clock.from_environment())
+    surroundings = Surroundings.from_environment()
+    ctx.obj = App(surroundings, Clock.from_environment())
+    ctx.color = terminal.colourful(surroundings)
 
 
 @cli.command("hook", add_help_option=True)
 def hook() -> None:
     """Answer one hook event: JSON on stdin, the reply on stdout.
 
-    Registered in Claude Code's settings; see settings.example.json.
+    Registered in Claude Code's settings by `holdfast install`.
     """
     # Only `holdfast hook --help` comes this way; __main__ takes the rest straight to the door.
     raise AssertionError("unreachable")
+
+
+@cli.command("statusline", add_help_option=True)
+def statusline() -> None:
+    """Answer Claude Code's status line: its JSON on stdin, one short line on stdout.
+
+    docs/statusline.md has the settings for it. It writes nothing.
+    """
+    raise AssertionError("unreachable")  # as above
 
 
 for command in (
@@ -56,12 +77,17 @@ for command in (
     *standing.COMMANDS,
     *looking.COMMANDS,
     *doctor.COMMANDS,
+    *installer.COMMANDS,
     *cycles.COMMANDS,
+    *completion.COMMANDS,
 ):
     cli.add_command(command)
 
 
 def run() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a code page has no letter for most of it
+            stream.reconfigure(encoding="utf-8", errors="replace")
     for argument in sys.argv:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             click.echo("holdfast: an argument is not UTF-8 text", err=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from holdfast import delivery, restore
-from holdfast.cli.app import App, find, pass_app, say, tell
+from holdfast.cli.app import App, pass_app, say, tell
+from holdfast.cli.naming import find, name_argument
 from holdfast.clock import iso
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
@@ -15,7 +16,7 @@ from holdfast.sync import Synced
 
 
 @click.command()
-@click.argument("name", required=False)
+@name_argument()
 @pass_app
 def complete(app: App, name: str | None) -> None:
     """End the workflow: its file is archived and deleted, and it stays ended."""
@@ -28,7 +29,7 @@ def complete(app: App, name: str | None) -> None:
 
 
 @click.command()
-@click.argument("name", required=False)
+@name_argument(ended=True)
 @pass_app
 def undo(app: App, name: str | None) -> None:
     """Go back to the state before the last change, or take back the last `complete`.
@@ -49,7 +50,7 @@ def undo(app: App, name: str | None) -> None:
 
 
 @click.command()
-@click.argument("name")
+@name_argument(required=True)
 @pass_app
 def switch(app: App, name: str) -> None:
     """Make NAME the workflow of this session."""
@@ -65,7 +66,7 @@ def switch(app: App, name: str) -> None:
 
 
 @click.command()
-@click.argument("name", required=False)
+@name_argument(ended=True)
 @pass_app
 def resume(app: App, name: str | None) -> None:
     """Take a workflow up in this session and print where it stands.
@@ -116,7 +117,7 @@ def _live_or_ended(synced: Synced, name: str) -> tuple[Workflow | None, str | No
 
 
 @click.command()
-@click.argument("name", required=False)
+@name_argument()
 @pass_app
 def ignore(app: App, name: str | None) -> None:
     """Leave a workflow alone: neither save nor restore it until `holdfast resume`."""

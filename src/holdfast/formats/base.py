@@ -13,6 +13,7 @@ from holdfast.settings import Settings
 from holdfast.store import Store
 
 Standing: TypeAlias = Literal["active", "stale", "finished", "ignored"]
+BY_HAND = "hand"  # or by another tool: not by us
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Place:
     branch: str | None  # that the session works on
     checkout: str | None  # the branch of the root's own checkout
     problems: tuple[str, ...] = ()  # with the settings
+    saver: str = ""  # who saves: the hook's event, or the command
 
     @property
     def root(self) -> Path:
@@ -46,6 +48,9 @@ class Workflow:
     source: str | None = None  # the plan that it is known by, relative to the root
     branch: str | None = None
     remark: str = ""  # one line: why it is not active
+    saved_at: datetime | None = None  # None while nothing is saved
+    saved_by: str | None = None  # an event, a command, or BY_HAND; None when that is not known
+    behind: bool = False  # whether what is saved is not what holds now, so that a save is due
 
     @property
     def name(self) -> str:

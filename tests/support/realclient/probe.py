@@ -19,7 +19,7 @@ def main(log: str, name: str, reply: str = "") -> int:
         "env": {
             key: value
             for key, value in os.environ.items()
-            if key.startswith("CLAUDE") and "TOKEN" not in key
+            if key == "COLUMNS" or (key.startswith("CLAUDE") and "TOKEN" not in key)
         },
     }
     # One write to a file that is opened for appending: hooks of one event run at the same time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from realclient import client
 from realclient.recording import Recording
-from realclient.sandbox import PROBE, Sandbox, context
+from realclient.sandbox import PROBE, Sandbox, Seen, context
 from realclient.standin import Request, StandIn, Tool, calls, says
 
 EVENTS = (
@@ -335,6 +336,12 @@ def subagent_compaction(binary: Path, folder: Path) -> Recording:
     return Recording(stand_in.requests, sandbox.seen(), session.messages)
 
 
+def used(status: Seen) -> int | None:
+    """How full the client tells its status line that the context is, in per cent."""
+    per_cent: int | None = status.payload["context_window"]["used_percentage"]
+    return per_cent
+
+
 def interactive(binary: Path, folder: Path) -> Recording:
     """What a person sees of a compaction, in a terminal."""
     sandbox = watched(folder)
@@ -343,6 +350,8 @@ def interactive(binary: Path, folder: Path) -> Recording:
     sandbox.probe("SessionStart", "guidance", stdout=told, matcher="compact")
     sandbox.probe("PreCompact", "failing", stdout="")
     sandbox.answer("failing", "", "the save failed\n", 1)
+    line = sandbox.probe_hook("status", "\x1b[31mthe status\x1b[0m in a line\n")
+    sandbox.status_line(shlex.join([line["command"], *line["args"]]))
     for number in range(PARTS):
         said = context("SessionStart", part(number))
         sandbox.probe("SessionStart", f"part-{number}", stdout=said, matcher="compact")
@@ -358,6 +367,10 @@ def interactive(binary: Path, folder: Path) -> Recording:
         terminal.wait_for("PreCompact [")
         terminal.type("the prompt after the compaction")
         sandbox.wait_for_seen("Stop", times=3)
+        terminal.wait_for("the status in a line")
+        client.wait_until(
+            lambda: any(map(used, sandbox.seen("", "status"))), "how full the context is"
+        )
         screen = terminal.screen
     return Recording(stand_in.requests, sandbox.seen(), [screen])
 

@@ -48,6 +48,7 @@ class Sandbox:
             each.mkdir(parents=True)
         self._log = folder / "the log.jsonl"
         self.hooks: dict[str, list[dict[str, Any]]] = {}
+        self.settings: dict[str, Any] = {}  # beside the hooks
 
     def write(self, path: str | Path, text: str) -> Path:
         """A file of the project, or anywhere where the path is absolute."""
@@ -95,9 +96,13 @@ class Sandbox:
         reply.write_text(json.dumps(content), encoding="utf-8")
         return reply
 
+    def status_line(self, command_line: str) -> None:
+        """What the client runs for its status line; it has a shell run it."""
+        self.settings["statusLine"] = {"type": "command", "command": command_line}
+
     def write_settings(self, hooks: dict[str, Any] | None = None) -> None:
         """The project's settings: the hooks given, or those that were registered."""
-        content = {"hooks": self.hooks if hooks is None else hooks}
+        content = {"hooks": self.hooks if hooks is None else hooks, **self.settings}
         self.write(".claude/settings.json", json.dumps(content, indent=2))
 
     def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:

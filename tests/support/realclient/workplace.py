@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,20 +46,6 @@ class Workplace(Sandbox):
     def client_in(self, folder: Path, binary: Path, stand_in: StandIn) -> PrintMode:
         """A client that was started somewhere else than in the project's own folder."""
         return PrintMode(binary, folder, self.env(stand_in))
-
-    def as_plugin(self, folder: Path) -> Path:
-        """A copy of the repository's files, from which the client loads the plugin."""
-        listed = subprocess.run(
-            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            cwd=ROOT,
-            capture_output=True,
-            check=True,
-        ).stdout
-        for name in filter(None, listed.decode().split("\0")):
-            if (ROOT / name).is_file():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
-        return folder
 
     def holdfast(self, *arguments: str, session: str = "") -> str:
         """A command, as a person or an agent would give it."""
@@ -112,7 +97,7 @@ def reading_in(request: Request) -> dict[str, str]:
 
 _TROUBLE = re.compile(
     r"hook (?:error|json output validation failed)|non-blocking status|hook cancelled|"
-    r"\[holdfast[^\]]*\] failed|PreCompact .{0,80}failed|could not (?:save|restore)",
+    r"\[[^\]]*holdfast[^\]]*\] failed|PreCompact .{0,80}failed|could not (?:save|restore)",
     re.IGNORECASE,
 )
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from holdfast import clock
+from holdfast import clock, versions
 from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical import state as states
 from holdfast.formats.canonical.state import State, has_shape
 from holdfast.formats.canonical.tolerance import salvage
-from holdfast.regular import read_settled_json
+from holdfast.regular import decode_json, read_settled_json
 from holdfast.store import LARGEST, Copies, Store
 
 FOLDER = "untracked/workflow-state"
 _LONGEST_SLUG = 80  # bytes; it stands twice in the path, and a name may have 255
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
-    f"{name}{number}" for name in ("com", "lpt") for number in range(10)
+    f"{name}{number}" for name in ("com", "lpt") for number in "0123456789¹²³"
 }
 
 
@@ -33,6 +33,7 @@ class Held:
     state: State
     problems: tuple[str, ...] = ()
     broken: bool = False  # not readable at all; *state* is the last good copy
+    newer: str = ""  # what to say where a newer Holdfast keeps it; then it is only read
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,22 @@ def read(store: Store, path: Path, now: datetime) -> Held | Unusable:
         raw, mtime, data = read_settled_json(path, LARGEST)
     except StateUnreadable as error:
         return _from_copy(store, path, error.reason)
+    newer = _newer(store, path, data)
     if not isinstance(data, dict) or not has_shape(data):
+        if newer:
+            return Unusable(path, newer, broken=False)
         if store.copies(path) is not None:
             return _from_copy(store, path, "no canonical state any more")
         return Unusable(path, "not a canonical state", broken=False)
     started = clock.iso(min(clock.from_mtime(mtime), now))
     state, problems = salvage(data, lambda: _good(store.copies(path)), started)
-    return Held(path, raw, mtime, state, tuple(problems))
+    # What is wrong for us may be right for the release that wrote it.
+    return Held(path, raw, mtime, state, () if newer else tuple(problems), newer=newer)
+
+
+def _newer(store: Store, path: Path, data: object) -> str:
+    kept = data.get("holdfast") if isinstance(data, dict) else None
+    return versions.left_alone("bookkeeping", store.relative(path), kept)
 
 
 def _good(copies: Copies | None) -> State | None:
@@ -107,4 +117,6 @@ def _from_copy(store: Store, path: Path, reason: str) -> Held | Unusable:
     good = _good(copies)
     if copies is None or good is None:
         return Unusable(path, reason, broken=True)
-    return Held(path, copies.good.encode(), copies.mtime, good, (reason,), broken=True)
+    raw = copies.good.encode()
+    newer = _newer(store, path, decode_json(raw))
+    return Held(path, raw, copies.mtime, good, (reason,), broken=True, newer=newer)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import clock, ledger
-from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
+from holdfast.errors import IllegalMove, NewerRecord, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.base import Place
 from holdfast.formats.canonical import endings, files, identity, saving
 from holdfast.formats.canonical import view as views
@@ -160,6 +160,7 @@ def _changeable(view: View, key: str) -> Known:
             f"{name!r} is {known.standing}: {known.remark}",
             hint=f"Take it up again: holdfast resume {name!r}",
         )
+    saving.check(known.held)
     return known
 
 
@@ -250,6 +251,9 @@ def complete(place: Place, key: str) -> ledger.Tombstone:
         view = views.look(place)
         known = _find(view, key)
         state = known.state
+        older = [each for each in view.superseded if _same(each.state, state)]
+        saving.check(known.held, known.absorbed, *older)
+        view.ledger.check()
         name = known.held.path.name if known.held else f"{files.slug(state.workflow)}.json"
         archive = store.archive(name, saving.stamp_of(place), state.encode())
         tombstone = endings.tombstone(
@@ -264,7 +268,6 @@ def complete(place: Place, key: str) -> ledger.Tombstone:
         for each in (key, *(known.group.keys if known.group else ())):
             view.ledger.ignored.pop(each, None)
         ledger.save(store, view.ledger, place.now)
-        older = [each for each in view.superseded if _same(each.state, state)]
         for held in [known.absorbed, *older]:
             if held:
                 saving.retire(place, held)
@@ -297,6 +300,8 @@ def undo(place: Place, key: str) -> Known:
     """Put back what the state said before its last change; once more undoes the undoing."""
     with place.store.lock(COMMAND_WAIT):
         known = _changeable(views.look(place), key)
+        if known.held and (line := place.store.copies_left_alone(known.held.path)):
+            raise NewerRecord(line)
         copies = place.store.copies(known.held.path) if known.held else None
         if copies is None or copies.previous is None:
             raise IllegalMove(f"there is no earlier state of {known.state.workflow!r}")

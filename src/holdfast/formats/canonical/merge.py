@@ -48,6 +48,7 @@ from holdfast.formats.canonical.unite import (
     united,
     united_context,
 )
+from holdfast.versions import KNOWN
 
 T = TypeVar("T")
 
@@ -263,6 +264,7 @@ def _with_bookkeeping(
     open_items = [digest(item) for each in inputs.declarations for item in each.open_items]
     same = kept is not None and before.get("saved") == seen["saved"]
     fields = {
+        "version": KNOWN["bookkeeping"],
         "identity": inputs.identity,
         "branch": kept.branch if kept and same else inputs.branch,
         "changed_at": clock.iso(changed_at),

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from holdfast import clock, ledger
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, NewerRecord
 from holdfast.formats.base import Place
 from holdfast.formats.canonical import endings, files
 from holdfast.formats.canonical.files import Held
@@ -22,14 +22,16 @@ def due(view: View) -> bool:
     return bool(
         any(each.differs for each in view.known)
         or any(each.broken for each in view.unusable)
-        or view.deleted
+        or (view.deleted and not view.ledger.newer)
         or any(_uncopied(view, each) for each in view.known)
     )
 
 
 def _uncopied(view: View, known: Known) -> bool:
-    held = known.held
-    return held is not None and not view.place.store.copied_since(held.path, held.mtime)
+    held, store = known.held, view.place.store
+    if held is None or held.newer or store.copied_since(held.path, held.mtime):
+        return False
+    return not store.copies_left_alone(held.path)
 
 
 def save(view: View) -> tuple[list[str], HoldfastError | None]:
@@ -66,6 +68,8 @@ def _copy(place: Place, held: Held) -> None:
 def _note(view: View) -> None:
     """Keep in the ledger what ended, what came back, and what somebody has to be told."""
     told = repairs(view)
+    if view.ledger.newer:
+        return
     if not (view.deleted or view.revived or told):
         return
     store, place = view.place.store, view.place
@@ -94,13 +98,14 @@ def stamp_of(place: Place) -> str:
 def write(place: Place, known: Known, state: State) -> Path:
     """Put *state* where *known* is kept; to be called inside the lock."""
     store, held = place.store, known.held
+    check(known.held, known.absorbed)
     if held is None:
         path = files.path_for_new(store, state.workflow, known.key, place.now)
     else:
         path = held.path
         if held.problems:
             store.set_aside(path, stamp_of(place), move=held.broken)
-    encoded = state.encode()
+    encoded = _signed(place, held, state).encode()
     previous = _previous(place, held, encoded) if held else None
     store.write(path, encoded)
     store.keep(path, encoded, previous)
@@ -109,9 +114,26 @@ def write(place: Place, known: Known, state: State) -> Path:
     return path
 
 
+def check(*files_of_one: Held | None) -> None:
+    """NewerRecord when one of the files may not be changed."""
+    for held in files_of_one:
+        if held and held.newer:
+            raise NewerRecord(held.newer)
+
+
+def _signed(place: Place, held: Held | None, state: State) -> State:
+    """*state* with who saves it, and when; what is on disk already stays signed as it is."""
+    if state.holdfast is None or (held and held.raw == state.encode()):
+        return state
+    signature = {"saved_at": clock.iso(place.now), "saved_by": place.saver or None}
+    signed = state.holdfast.model_copy(update=signature)
+    return state.model_copy(update={"holdfast": signed})
+
+
 def retire(place: Place, held: Held) -> None:
     """Take a state file away, for good but for the archive."""
     store = place.store
+    check(held)
     store.archive(held.path.name, stamp_of(place), held.state.encode())
     if held.problems and not held.broken:
         store.set_aside(held.path, stamp_of(place), move=False)
@@ -139,7 +161,16 @@ def _content(raw: bytes) -> object:
 def notes(view: View) -> list[str]:
     """What the person has to be told, one line each."""
     troubled = [f"{each.path}: {each.trouble}" for each in view.looked if each.trouble]
-    return troubled + repairs(view)
+    return troubled + repairs(view) + _left_alone(view)
+
+
+def _left_alone(view: View) -> list[str]:
+    """What a newer Holdfast keeps here; it stays true however often it is told."""
+    held = [each for known in view.known for each in (known.held, known.absorbed) if each]
+    store = view.place.store
+    lines = [each.newer for each in (*held, *view.superseded)]
+    lines += [store.copies_left_alone(each.path) for each in held]
+    return [line for line in lines if line]
 
 
 def repairs(view: View) -> list[str]:

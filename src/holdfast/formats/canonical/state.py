@@ -23,8 +23,7 @@ from pydantic import (
 from holdfast import clock
 from holdfast.formats.canonical.declaration import Declaration, Status, WorkflowType
 from holdfast.regular import decode_json
-
-BOOKKEEPING_VERSION = 1
+from holdfast.versions import KNOWN
 
 
 def _is_time(text: str) -> str:
@@ -119,7 +118,7 @@ class Own(BaseModel):
 class Bookkeeping(BaseModel):
     model_config = ConfigDict(extra="allow")
 
-    version: int = BOOKKEEPING_VERSION
+    version: int = KNOWN["bookkeeping"]
     identity: str
     branch: str | None = None
     changed_at: str  # last change by an agent or a person, not by a hook's save
@@ -131,6 +130,8 @@ class Bookkeeping(BaseModel):
     checkout: str | None = None  # the branch on which the plan was seen so
     elsewhere: dict[str, Seen] = {}  # what it said on other branches
     own: Own = Field(default_factory=Own)
+    saved_at: str | None = None
+    saved_by: str | None = None
 
 
 def _bookkeeping_or_none(value: object) -> object:

@@ -9,7 +9,6 @@ file as it was is kept aside.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import ValidationError
@@ -60,7 +59,7 @@ def _as_meant(data: dict[str, Any]) -> dict[str, Any]:
         meant["context"] = {"items": data["context"]} if data["context"] else {}
     created_at = data.get("created_at")
     if isinstance(created_at, (int, float)) and 0 < created_at < 2e11:
-        meant["created_at"] = clock.iso(datetime.fromtimestamp(created_at, UTC))
+        meant["created_at"] = clock.iso(clock.from_mtime(created_at))
     return meant
 
 

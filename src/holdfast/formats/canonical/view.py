@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
 from holdfast.errors import StateUnreadable
-from holdfast.formats.base import Place, Standing, Workflow
+from holdfast.formats.base import BY_HAND, Place, Standing, Workflow
 from holdfast.formats.canonical import endings, files, identity, matching
 from holdfast.formats.canonical.declaration import Declaration, Looked
 from holdfast.formats.canonical.files import Held, Unusable
@@ -48,6 +48,8 @@ class Known:
     def differs(self) -> bool:
         """Whether the file on disk is not what it should be."""
         if self.standing == "ignored" or (self.standing == "finished" and self.held is None):
+            return False
+        if self.held and self.held.newer:
             return False
         if self.held is None or self.held.problems or self.absorbed:
             return True
@@ -112,13 +114,19 @@ def _declared(view: View, group: Group, matched: Matched) -> Known:
     key = matched.of_group.get(group.key)
     held = matched.held[key] if key else None
     absorbed = matched.held.get(matched.absorbed.get(group.key, ""))
+    if held and absorbed and (held.newer or absorbed.newer):
+        view.superseded.append(absorbed)  # which nobody takes away
+        absorbed = None
     if held and absorbed:
         joined = matching.absorb(held.state, absorbed.state)
         held = replace(held, state=joined)
     # A state that was kept under its plan stays so, even when CLAUDE.local.md drops the pointer.
     if key is None or group.plan is not None:
         key = group.key
-    known = Known(key, merge(inputs(view.place, held, group, key)), held, group, absorbed)
+    # What a newer Holdfast has noted of the markdown may not be what we would compare it with.
+    newer = held and held.newer
+    state = held.state if held and newer else merge(inputs(view.place, held, group, key))
+    known = Known(key, state, held, group, absorbed)
     if any(each in view.ledger.ignored for each in (key, *group.keys)):
         return _ignored(known)
     return known if held is None else _finished_or(known)
@@ -204,6 +212,15 @@ def changed_at(known: Known, place: Place) -> datetime:
     return min(recorded, place.now)
 
 
+def _saved(held: Held) -> tuple[datetime, str | None]:
+    """When the file of *held* was written, and by whom."""
+    kept = held.state.holdfast
+    written = clock.from_mtime(held.mtime)
+    if kept is None or kept.seen.get("saved") != seen_of_state(held.state):
+        return written, BY_HAND
+    return clock.parse(kept.saved_at or "") or written, kept.saved_by
+
+
 def workflow_of(known: Known, place: Place) -> Workflow:
     """*known* in the terms that all formats share."""
     state, kept = known.state, known.state.holdfast
@@ -213,6 +230,7 @@ def workflow_of(known: Known, place: Place) -> Workflow:
     next_action, gate = (kept.next_action, kept.gate) if kept else (None, None)
     if kept and known.group is None:  # nothing declares it, and it may have been edited by hand
         next_action, gate = remembered(state, kept)
+    saved_at, saved_by = _saved(known.held) if known.held else (None, None)
     return Workflow(
         format="canonical",
         key=known.key,
@@ -238,4 +256,7 @@ def workflow_of(known: Known, place: Place) -> Workflow:
         source=identity.plan_of(known.key),
         branch=branch if isinstance(branch, str) else (kept.branch if kept else None),
         remark=known.remark,
+        saved_at=saved_at,
+        saved_by=saved_by,
+        behind=known.differs,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
+from functools import partial
 from pathlib import Path
 
+from holdfast import git
 from holdfast.formats.skill.facts import Pushed
 
 
@@ -12,33 +13,14 @@ def is_pushed(root: Path, branch: str | None) -> Pushed | None:
     """Whether some remote has *branch*, whole or not its last commits; None where git cannot tell."""
     if not branch:
         return None
-    head = _git(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
+    ask = partial(git.answer, str(root))
+    head = ask("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
     if head is None:
         return None
-    remote = _git(root, "for-each-ref", "--format=%(objectname)", f"refs/remotes/*/{branch}")
+    # Not its upstream: a branch that began at origin/main follows that, and is pushed nowhere.
+    remote = ask("for-each-ref", "--format=%(objectname)", f"refs/remotes/*/{branch}")
     if not remote:
         return "unpushed"
     tips = remote.split()
-    contained = any(
-        _git(root, "merge-base", "--is-ancestor", head, tip) is not None for tip in tips
-    )
-    return "pushed" if contained else "behind"
-
-
-def _git(root: Path, *arguments: str) -> str | None:
-    """What git answers; None where it fails or is not there."""
-    try:
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    whole = any(ask("merge-base", "--is-ancestor", head, tip) is not None for tip in tips)
+    return "pushed" if whole else "behind"

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from holdfast import clock
 from holdfast.briefing import Briefing
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.skill import facts
@@ -40,6 +41,7 @@ def workflow_of(found: Found, held: Held, place: Place) -> Workflow:
         created_at=moment(state.workflow.created_at),
         branch=state.workflow.branch,
         remark=remark,
+        saved_at=clock.from_mtime(held.mtime),
     )
 
 

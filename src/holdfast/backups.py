@@ -1,0 +1,113 @@
+"""What settings files were like before Holdfast was put into them, until it is taken out.
+
+They lie in the user's folder, not beside the settings, where a repository would pick them up. For
+each settings file there is one copy and one record, which tells what we wrote in its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from typing import NamedTuple
+
+from holdfast.atomic import replace_file
+from holdfast.errors import HoldfastError, StateUnreadable, StateUnwritable
+from holdfast.regular import read_file, read_json
+
+_VERSION = 1
+_LARGEST = 2 * 1024 * 1024
+
+
+class Backup(NamedTuple):
+    """A settings file before us."""
+
+    copy: str  # where the copy of it lies
+    existed: bool
+    made_folder: bool  # whether the folder of the settings was made with them
+    written: str  # the hash of what we wrote
+    content: bytes | None  # what the copy holds; None where there was no file, or it is lost
+
+    def is_followed_by(self, raw: bytes) -> bool:
+        """Whether *raw* is still exactly what we wrote."""
+        return self.written == _hash(raw)
+
+
+def load(state_dir: str | None, settings: str) -> Backup | None:
+    """The backup of the file *settings*, where links have been followed."""
+    if state_dir is None:
+        return None
+    copy = _path(state_dir, settings)
+    try:
+        record = read_json(_record(copy), _LARGEST)
+    except StateUnreadable:
+        return None
+    if not isinstance(record, dict) or record.get("version") != _VERSION:
+        return None
+    before = record.get("before")
+    content = None
+    with contextlib.suppress(StateUnreadable):
+        content = read_file(copy, _LARGEST)[0] if before else None
+    if content is not None and _hash(content) != before:
+        content = None
+    made_folder = record.get("made_folder") is True
+    return Backup(copy, bool(before), made_folder, str(record.get("written")), content)
+
+
+def keep(state_dir: str | None, settings: str, before: bytes | None, written: bytes) -> str | None:
+    """Note what is about to be *written*; the path of the copy of what was there *before*, if any.
+
+    Where that is what we wrote ourselves, the copy stays the one of what was there before us.
+    """
+    if state_dir is None:
+        raise HoldfastError(
+            "no folder is known for a backup of the settings",
+            hint="Set HOME or XDG_STATE_HOME. Nothing was changed.",
+        )
+    copy = _path(state_dir, settings)
+    record = {
+        "version": _VERSION,
+        "settings": settings,
+        "before": None if before is None else _hash(before),
+        "made_folder": not os.path.isdir(os.path.dirname(settings)),
+        "written": _hash(written),
+    }
+    known = load(state_dir, settings)
+    if known and before is not None and known.is_followed_by(before):
+        first = _hash(known.content) if known.content is not None else None
+        record |= {"before": first, "made_folder": known.made_folder}
+        before = known.content
+    try:
+        os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
+        if before is not None:
+            replace_file(copy, before, mode=0o600)
+        replace_file(_record(copy), (json.dumps(record, indent=1) + "\n").encode(), mode=0o600)
+    except OSError as error:
+        raise StateUnwritable(copy, error.strerror or str(error)) from error
+    return None if before is None else copy
+
+
+def forget(state_dir: str | None, settings: str) -> None:
+    """The settings are as they were, or have gone on without us."""
+    if state_dir is None:
+        return
+    copy = _path(state_dir, settings)
+    for path in (_record(copy), copy):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _path(state_dir: str, settings: str) -> str:
+    """Named for people, and by a hash of where the settings lie."""
+    place = hashlib.sha256(os.fsencode(settings)).hexdigest()[:12]
+    name, ending = os.path.splitext(os.path.basename(settings))
+    return os.path.join(state_dir, "backups", f"{name}-{place}{ending}")
+
+
+def _record(copy: str) -> str:
+    return copy + ".record"
+
+
+def _hash(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()

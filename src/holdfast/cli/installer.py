@@ -1,0 +1,264 @@
+"""Commands that put Holdfast's hooks into Claude Code's settings, and take them out again."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import click
+
+from holdfast import backups, clientsettings, git, installing, launcher, registration, settings
+from holdfast.cli.app import App, pass_app, say
+from holdfast.clientsettings import SCOPES, ClientSettings, Scope
+from holdfast.errors import HoldfastError, IllegalMove
+from holdfast.installing import Change
+from holdfast.plaintext import one_line
+from holdfast.project import Surroundings, contains, root_for_new
+from holdfast.registration import ON_PATH, Program
+
+scope_option = click.option(
+    "--scope",
+    "named",
+    type=click.Choice(SCOPES),
+    help="Whose settings: yours for all projects (user, the default), the project's, or yours "
+    "for the project (local).",
+)
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Show what would be changed, and write nothing."
+)
+
+
+class Place(NamedTuple):
+    """The settings that a command is about, and the others that count here as well."""
+
+    scope: Scope
+    named: bool  # whether somebody asked for this scope
+    every: Mapping[Scope, ClientSettings]
+    root: str
+
+    @property
+    def file(self) -> ClientSettings:
+        return self.every[self.scope]
+
+    @property
+    def others(self) -> dict[Scope, ClientSettings]:
+        """Without the same file once more: in the home folder, user and project are one."""
+        own = os.path.realpath(self.file.path)
+        return {
+            scope: file for scope, file in self.every.items() if os.path.realpath(file.path) != own
+        }
+
+
+def _place(here: Surroundings, named: Scope | None) -> Place:
+    started, cwd = here.client_project, os.path.realpath(here.cwd)
+    # The client looks for a project's settings only in the folder where a session starts.
+    inside = started and contains(os.path.realpath(started), cwd)
+    root = os.path.realpath(started) if started and inside else root_for_new(cwd, started)
+    scope = named or "user"
+    clientsettings.path(scope, root, here.client_dir)  # says why where there is none
+    every = clientsettings.read_all(root, here.client_dir)
+    return Place(scope, named is not None, every, root)
+
+
+@click.command()
+@scope_option
+@dry_run_option
+@pass_app
+def install(app: App, named: Scope | None, dry_run: bool) -> None:
+    """Register the hooks in Claude Code's settings.
+
+    Everything else in the file stays as it is, byte for byte, and a backup is kept. Hooks of ours
+    that are outdated are brought up to date; where all is as it should be, nothing is written.
+    """
+    here = app.surroundings
+    place = _place(here, named)
+    file = place.file
+    program = launcher.find(here.search_path, here.virtual_env)
+    loaded = settings.load(None, here.config_file)
+    parts = loaded.settings.parts
+    problem = file.problem or installing.unfit(file.value)
+    if problem:
+        click.echo(registration.text(program, parts), nl=False)
+        raise HoldfastError(
+            f"{file.path} was left alone: {problem}",
+            hint="Correct the file and give the command again, or put into it by hand what was "
+            "printed here.",
+        )
+    wanted = registration.hooks(program, parts)
+    change = installing.putting_in(file, wanted)
+    warnings = [*loaded.problems, *_warnings(here, place, program)]
+    if not loaded.settings.enabled:
+        warnings.append(f"enabled = false stands in {here.config_file}, so the hooks do nothing")
+    faults = installing.faults(file.value, wanted)
+    if change.is_none:
+        say(f"Nothing to do: the hooks are registered in {file.path} as they should be.")
+    elif dry_run:
+        _show(change)
+        warnings = [*_tracked(place), *faults, *warnings]
+    else:
+        _refuse_what_was_not_asked_for(place, "install")
+        new_folder = not os.path.isdir(os.path.dirname(change.target))
+        copy = installing.install(change, here.state_dir)
+        _tell_what_was_registered(change, faults, program, copy)
+        _tell_what_comes_next(new_folder=new_folder)
+        warnings = [*_tracked(place), *warnings]
+    _warn(warnings)
+
+
+def _tell_what_was_registered(
+    change: Change, faults: Sequence[str], program: Program, copy: str | None
+) -> None:
+    path, count = change.before.path, len(change.ours)
+    say(f"Put right in {path}:" if faults else f"Registered {count} hooks in {path}")
+    for fault in faults:
+        say(f"  {one_line(fault)}")
+    if program != ON_PATH:
+        line = " ".join([program.command, *program.first])
+        say(f"  started as {line}, since `holdfast` alone may not be found everywhere")
+    if copy:
+        say(f"  what was there before: {copy}")
+
+
+def _tell_what_comes_next(*, new_folder: bool) -> None:
+    # The client watches the folders that were there when it was started.
+    say(
+        "Sessions that are running have to be started again, since the folder is new."
+        if new_folder
+        else "Sessions that are running follow within seconds."
+    )
+    say("See that it works: holdfast doctor")
+
+
+@click.command()
+@scope_option
+@dry_run_option
+@pass_app
+def uninstall(app: App, named: Scope | None, dry_run: bool) -> None:
+    """Take the hooks out of Claude Code's settings again.
+
+    Where the file is still as `install` left it, it becomes byte for byte what it was before.
+    Where it has been changed since, our hooks are taken out and nothing else.
+    """
+    here = app.surroundings
+    place = _place(here, named)
+    file = place.file
+    problem = file.problem or installing.unfit(file.value)
+    if problem:
+        raise HoldfastError(
+            f"{file.path} was left alone: {problem}",
+            hint="Correct the file and give the command again, or take out by hand the hooks "
+            "that start `holdfast hook`.",
+        )
+    count = len(installing.ours_in(file.value))
+    if not count:
+        say(f"Nothing to do: there are no hooks of Holdfast in {file.path}")
+        _warn(_elsewhere(place))
+        return
+    backup = backups.load(here.state_dir, os.path.realpath(file.path))
+    change = installing.taking_out(file, backup)
+    if dry_run:
+        _show(change)
+        _warn([*_tracked(place), *_elsewhere(place)])
+        return
+    _refuse_what_was_not_asked_for(place, "uninstall")
+    installing.uninstall(change, backup, here.state_dir)
+    if change.after is None:
+        say(f"Removed {file.path}, which `holdfast install` had made.")
+    elif change.not_restored:
+        say(f"Took {count} hooks out of {file.path}, and left all else as it is now.")
+        say(f"  It is not put back from a backup, since {change.not_restored}.")
+    else:
+        say(f"{file.path} is again as it was before `holdfast install`.")
+    _warn([*_tracked(place), *_elsewhere(place)])
+
+
+def _refuse_what_was_not_asked_for(place: Place, command: str) -> None:
+    if _tracked(place) and not place.named:
+        raise IllegalMove(
+            f"{place.file.path} is tracked by git, so it is not changed unasked",
+            hint=f"Ask for it: holdfast {command} --scope {place.scope}",
+        )
+
+
+def _tracked(place: Place) -> list[str]:
+    target = os.path.realpath(place.file.path)
+    if not git.tracks(target):
+        return []
+    asked = "" if place.named else f"; it is only changed with --scope {place.scope}"
+    return [f"{target} is tracked by git{asked}"]
+
+
+def _show(change: Change) -> None:
+    path = change.before.path
+    before = change.before.text if change.before.exists else ""
+    after = "" if change.after is None else change.after.decode()
+    say(f"{path} would be {'removed' if change.after is None else 'changed'}:")
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), "as it is", "as it would be", lineterm=""
+    )
+    say("\n".join(lines))
+
+
+def _warn(warnings: list[str]) -> None:
+    for warning in warnings:
+        click.echo(f"holdfast: {one_line(warning, 600)}", err=True)
+
+
+def _warnings(here: Surroundings, place: Place, program: Program) -> Iterator[str]:
+    """What keeps the hooks from running as they should, though they are registered."""
+    path = place.file.path
+    if place.scope == "project" and program != ON_PATH:
+        yield (
+            f"{path} is for everybody in the project, but {program.command} is a path of this "
+            "machine. Where `holdfast` is on the PATH, its name alone is written."
+        )
+    if place.scope == "local" and git.would_pick_up(os.path.realpath(path)):
+        yield f"git does not ignore {path}; put it into .gitignore"
+    yield from _plugins(place)
+    for scope, file in place.others.items():
+        others = {hook.program for hook in installing.ours_in(file.value)}
+        if others - {program}:
+            yield (
+                f"hooks of Holdfast are registered in {file.path} as well, started in another "
+                f"way, so every hook runs twice: holdfast uninstall --scope {scope}"
+            )
+        elif others:
+            yield (
+                f"hooks of Holdfast are registered in {file.path} as well. Claude Code runs "
+                "equal hooks once, so that does no harm."
+            )
+    for file in place.every.values():
+        if file.value.get("disableAllHooks") is True:
+            yield f'"disableAllHooks": true stands in {file.path}, so no hook runs'
+    if here.disabled:
+        yield "HOLDFAST_DISABLE is set, so the hooks do nothing where it is"
+
+
+def _plugins(place: Place) -> Iterator[str]:
+    here = clientsettings.plugins(*(file.value for file in place.every.values()))
+    # What a project has switched off is on in the others, which the user's settings are for too.
+    everywhere = place.every[place.scope].value if place.scope == "user" else {}
+    for name in dict.fromkeys([*here, *clientsettings.plugins(everywhere)]):
+        scopes = [
+            scope
+            for scope, file in place.every.items()
+            if name in clientsettings.plugins(file.value)
+        ]
+        yield (
+            f"the plugin {name} is enabled too, so every hook runs twice. Keep one of the two: "
+            f"`claude plugin uninstall {name} --scope {scopes[-1]}` or "
+            f"`holdfast uninstall --scope {place.scope}`"
+        )
+
+
+def _elsewhere(place: Place) -> list[str]:
+    return [
+        f"there are hooks of Holdfast in {file.path}: holdfast uninstall --scope {scope}"
+        for scope, file in place.others.items()
+        if installing.ours_in(file.value)
+    ]
+
+
+COMMANDS = (install, uninstall)

@@ -1,0 +1,100 @@
+"""What a person's terminal can show, and lines that fit it.
+
+Whether there is colour is decided here alone, once a command. Text is made safe first, then broken
+into lines, and styled last, so that neither of the first two ever meets an escape.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import click
+
+from holdfast.columns import WIDEST, width, wrap
+from holdfast.plaintext import clean
+from holdfast.project import Surroundings
+
+_NARROWEST = 20
+
+Style: TypeAlias = Mapping[str, Any]  # as click.style takes it
+PLAIN: Style = {}
+HEADING: Style = {"bold": True}
+FAINT: Style = {"dim": True}
+GOOD: Style = {"fg": "green"}
+WARNING: Style = {"fg": "yellow"}
+BAD: Style = {"fg": "red"}
+
+_OF_STATUS = {"blocked": BAD, "failed": BAD, "escalated": BAD, "completed": GOOD}
+
+
+def colourful(surroundings: Surroundings) -> bool:
+    """Whether this command's output is coloured; click takes it out again where it is not."""
+    return is_terminal() and not surroundings.colourless
+
+
+def is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def columns() -> int:
+    """How wide a line may be."""
+    if is_terminal():
+        with contextlib.suppress(OSError, ValueError):
+            # A terminal that does not know its size says 0.
+            has = os.get_terminal_size(sys.stdout.fileno()).columns or WIDEST
+            return max(_NARROWEST, min(has, WIDEST))
+    return WIDEST
+
+
+def of_status(status: str) -> Style:
+    return _OF_STATUS.get(status, PLAIN)
+
+
+def put(text: str, *, lead: str = "", style: Style = PLAIN, whole: str = "", hang: int = 0) -> None:
+    """Print *text* behind *lead*, in lines that fit; further ones stand below it, or *hang* columns in.
+
+    *whole* comes between them and is never broken, for paths.
+    """
+    margin = " " * (width(lead) + hang)
+    first = _safe(lead) + _safe(whole)
+    if whole and text:
+        if width(first) + 2 + width(_safe(text)) > columns():
+            emit(first)
+            first = margin = f"{margin}  "
+        else:
+            first += "  "
+    body = wrap(_safe(text), columns() - width(margin)) if text else [""]
+    for number, line in enumerate(body):
+        emit((first if number == 0 else margin) + _styled(line, style))
+
+
+def fixed(text: str, style: Style = PLAIN) -> None:
+    """Print one line whose columns are laid out already."""
+    emit(_styled(_safe(text), style))
+
+
+def line(text: str) -> None:
+    """Print *text* as it is for programs that look for lines, and broken to fit a terminal."""
+    for each in clean(text).split("\n"):
+        if not is_terminal() or width(each) <= columns():
+            emit(each)
+            continue
+        lead = each[: len(each) - len(each.lstrip())]
+        put(each, lead=lead, hang=4)
+
+
+def _styled(text: str, style: Style) -> str:
+    return click.style(text, **style) if text and style else text
+
+
+def _safe(text: str) -> str:
+    return clean(text).replace("\n", " ")
+
+
+def emit(text: str) -> None:
+    """Print a line that is safe already."""
+    click.echo(text)

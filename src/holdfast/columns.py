@@ -1,0 +1,70 @@
+"""How wide text is on a terminal: East Asian characters take two columns, combining ones none."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+WIDEST = 80  # columns of any line, however wide the terminal is
+
+
+def width(text: str) -> int:
+    """The columns that *text* takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_width_of(character) for character in text)
+
+
+def _width_of(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def cut(text: str, columns: int) -> str:
+    """At most *columns* of *text*, ending in "…" where it was cut."""
+    if width(text) <= columns:
+        return text
+    return _head(text, columns - 1).rstrip() + "…" if columns > 0 else ""
+
+
+def pad(text: str, columns: int) -> str:
+    """*text* in exactly *columns*."""
+    shown = cut(text, columns)
+    return shown + " " * (columns - width(shown))
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """*text* in lines of at most *columns*, broken between words; runs of blanks become one.
+
+    A longer word is broken where it has to be, unless it is a path, which is no use in pieces.
+    """
+    lines, line = [], ""
+    for piece in _pieces(text, max(columns, 2)):
+        if line and width(line) + 1 + width(piece) > columns:
+            lines.append(line)
+            line = piece
+        else:
+            line = f"{line} {piece}" if line else piece
+    return [*lines, line]
+
+
+def _pieces(text: str, columns: int) -> Iterator[str]:
+    for word in text.split():
+        rest = word
+        while width(rest) > columns and "/" not in word:
+            head = _head(rest, columns)
+            yield head
+            rest = rest[len(head) :]
+        if rest:
+            yield rest
+
+
+def _head(text: str, columns: int) -> str:
+    """As much of the beginning of *text* as fits."""
+    used = 0
+    for at, character in enumerate(text):
+        used += _width_of(character)
+        if used > columns:
+            return text[:at]
+    return text

@@ -1,0 +1,51 @@
+"""How the client can start this very installation: which program settings are to name.
+
+A shell may find `holdfast` where the client, started elsewhere, does not: in a virtual environment
+that is activated in this shell alone. Then the whole path is the one name that always works.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from importlib import metadata
+
+from holdfast.project import contains
+from holdfast.registration import NAME, ON_PATH, Program
+
+
+def find(search_path: str, virtual_env: str | None) -> Program:
+    """`holdfast` where that is this installation wherever the client is started, else its path."""
+    script = _script()
+    if script is None:
+        return Program(sys.executable, ("-m", NAME))
+    found = shutil.which(NAME, path=_lasting(search_path, virtual_env))
+    if found and os.path.realpath(found) == os.path.realpath(script):
+        return ON_PATH
+    return Program(script)
+
+
+def _script() -> str | None:
+    """The script of this installation; its record knows it, whatever kind of installation it is."""
+    try:
+        files = metadata.distribution(NAME).files or ()
+    except metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.name.lower() in {NAME, f"{NAME}.exe"}:
+            script = os.path.normpath(file.locate())
+            if os.access(script, os.X_OK) and os.path.isfile(script):
+                return script
+    return None
+
+
+def _lasting(search_path: str, virtual_env: str | None) -> str:
+    """The folders of *search_path* that it has without the environment that is activated."""
+    activated = os.path.realpath(virtual_env) if virtual_env else None
+    return os.pathsep.join(
+        folder
+        for folder in search_path.split(os.pathsep)
+        if os.path.isabs(folder)
+        and not (activated and contains(activated, os.path.realpath(folder)))
+    )

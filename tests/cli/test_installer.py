@@ -1,0 +1,359 @@
+"""`holdfast install` and `uninstall`, as people give them, in a home of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast import registration
+from holdfast.registration import Program
+from holdfast.testing import Project
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = Path(sys.executable).parent / "holdfast"
+# Twelve hooks of others, and indentation that no tool makes.
+OTHERS = (ROOT / "tests/samples/settings/twelve-hooks.json").read_bytes().decode()
+PLUGIN = {"enabledPlugins": {"holdfast@holdfast": True}}
+FILES = {
+    "user": ".claude/settings.json",
+    "project": ".claude/settings.json",
+    "local": ".claude/settings.local.json",
+}
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(holdfast_project: Project, tmp_path: Path) -> Run:
+    """A command, with `holdfast` on the PATH."""
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    (commands / "holdfast").symlink_to(SCRIPT)
+
+    def ran(
+        *arguments: str, cwd: Path | None = None, **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        env = holdfast_project.environment()
+        env["PATH"] = f"{commands}{os.pathsep}{env['PATH']}"
+        return subprocess.run(
+            [SCRIPT, *arguments],
+            cwd=cwd or holdfast_project.root,
+            env={**env, **more},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+    return ran
+
+
+def settings(project: Project, scope: str = "user") -> Path:
+    return (project.home if scope == "user" else project.root) / FILES[scope]
+
+
+def put(project: Project, content: str | object, scope: str = "user") -> Path:
+    file = settings(project, scope)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = content if isinstance(content, str) else json.dumps(content)
+    file.write_bytes(text.encode())
+    return file
+
+
+def everything(*folders: Path) -> dict[str, bytes]:
+    """Each file and folder below, and what is in it."""
+    return {
+        str(each): each.read_bytes() if each.is_file() else b"/"
+        for folder in folders
+        for each in folder.rglob("*")
+    }
+
+
+def test_a_fresh_file_is_the_example_to_the_byte(holdfast_project: Project, run: Run) -> None:
+    """So the example is what a person gets."""
+    done = run("install")
+    file = settings(holdfast_project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Registered 24 hooks in {file}\n" in done.stdout
+    assert "have to be started again, since the folder is new" in done.stdout
+    assert file.read_bytes() == (ROOT / "settings.example.json").read_bytes()
+    assert file.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("scope", ["user", "project", "local"])
+def test_install_twice_and_uninstall(scope: str, holdfast_project: Project, run: Run) -> None:
+    """Byte for byte as before, in each scope, and nothing is left behind."""
+    file = put(holdfast_project, OTHERS, scope)
+    file.chmod(0o640)
+    before = file.read_bytes()
+    done = run("install", "--scope", scope)
+    assert done.returncode == 0, done.stderr
+    assert "Sessions that are running follow within seconds." in done.stdout
+    copy = Path(done.stdout.split("what was there before: ")[1].splitlines()[0])
+    assert copy.read_bytes() == before
+    assert holdfast_project.home / ".local/state/holdfast" in copy.parents
+    once = file.read_bytes()
+    again = run("install", "--scope", scope)
+    assert again.stdout.startswith(f"Nothing to do: the hooks are registered in {file}")
+    assert file.read_bytes() == once != before
+    out = run("uninstall", "--scope", scope)
+    assert out.stdout == f"{file} is again as it was before `holdfast install`.\n"
+    assert file.read_bytes() == before
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert not copy.exists()
+    assert list(copy.parent.iterdir()) == []
+    assert run("uninstall", "--scope", scope).stdout.startswith("Nothing to do")
+
+
+def test_what_install_made_uninstall_removes(holdfast_project: Project, run: Run) -> None:
+    """The file, and its folder where that was made for it and nothing else came into it."""
+    run("install")
+    done = run("uninstall")
+    assert done.stdout.startswith(f"Removed {settings(holdfast_project)}")
+    assert not settings(holdfast_project).parent.exists()
+    run("install", "--scope", "project")
+    (holdfast_project.root / ".claude" / "commands").mkdir()
+    run("uninstall", "--scope", "project")
+    assert [each.name for each in (holdfast_project.root / ".claude").iterdir()] == ["commands"]
+
+
+def test_what_was_changed_since_keeps_the_change(holdfast_project: Project, run: Run) -> None:
+    """The client adds a permission, a person another hook."""
+    file = put(holdfast_project, OTHERS)
+    run("install")
+    file.write_bytes(file.read_bytes().replace(b'"opus"', b'"other"'))
+    done = run("uninstall")
+    assert done.stdout.startswith("Took 24 hooks out of ")
+    assert "since it was changed since they were put in" in done.stdout
+    assert file.read_bytes() == OTHERS.replace('"opus"', '"other"').encode()
+
+
+def test_a_second_install_keeps_the_first_copy(holdfast_project: Project, run: Run) -> None:
+    """Where the number of parts was changed in between, what was there before us still counts."""
+    file = put(holdfast_project, OTHERS)
+    run("install")
+    toml = holdfast_project.home / ".config/holdfast/holdfast.toml"
+    toml.parent.mkdir(parents=True)
+    toml.write_text("parts = 3\n", encoding="utf-8")
+    done = run("install")
+    assert f"Put right in {file}:\n  SessionStart: 9 not as they should be\n" in done.stdout
+    assert file.read_text(encoding="utf-8").count("--part") == 3
+    run("uninstall")
+    assert file.read_bytes() == OTHERS.encode()
+
+
+def test_hooks_that_were_there_by_hand_are_not_brought_back(
+    holdfast_project: Project, run: Run
+) -> None:
+    """A copy of what was there before `install` may have had them."""
+    by_hand = registration.text(Program("/old/holdfast"))
+    file = put(holdfast_project, by_hand.replace("{\n", '{\n  "model": "x",\n', 1))
+    done = run("install")
+    assert "started as `/old/holdfast hook`, not as `holdfast hook`" in done.stdout
+    assert "/old/" not in file.read_text(encoding="utf-8")
+    out = run("uninstall")
+    assert "since there were hooks of Holdfast in it before" in out.stdout
+    assert file.read_bytes() == b'{\n  "model": "x"\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('{\n  // mine\n  "model": "x"\n}', "line 2, column 3: a comment"),
+        ('{"hooks": []}', '"hooks" is not an object'),
+        ('{"hooks": {"Stop": {}}}', '"Stop" in "hooks" is not a list'),
+        ('{"model": "\x1b[31m', "line 1, column 12: invalid control character"),
+    ],
+)
+def test_what_is_not_plain_json_is_left_alone(
+    content: str, reason: str, holdfast_project: Project, run: Run
+) -> None:
+    """With the reason, and with what to paste on stdout, ready for a file or a clipboard."""
+    file = put(holdfast_project, content)
+    before = everything(holdfast_project.home, holdfast_project.root)
+    done = run("install")
+    assert done.returncode == 1
+    assert f"{file} was left alone" in done.stderr
+    assert reason in done.stderr
+    assert done.stdout == registration.text()
+    out = run("uninstall")
+    assert (out.returncode, out.stdout) == (1, "")
+    assert reason in out.stderr
+    assert everything(holdfast_project.home, holdfast_project.root) == before
+
+
+def test_a_dry_run_shows_the_change_and_writes_nothing(holdfast_project: Project, run: Run) -> None:
+    """No folder, no copy, no file; and the same for taking out."""
+    put(holdfast_project, OTHERS, "project")
+    before = everything(holdfast_project.home, holdfast_project.root)
+    fresh = run("install", "--dry-run")
+    assert fresh.returncode == 0
+    assert f"{settings(holdfast_project)} would be changed:" in fresh.stdout
+    assert '+    "PreCompact": [' in fresh.stdout
+    merged = run("install", "--dry-run", "--scope", "project")
+    assert '    "permissions": {"allow":["Bash(ls:*)"],   "deny":[]}' in merged.stdout.splitlines()
+    assert everything(holdfast_project.home, holdfast_project.root) == before
+    run("install")
+    before = everything(holdfast_project.home, holdfast_project.root)
+    out = run("uninstall", "--dry-run")
+    assert f"{settings(holdfast_project)} would be removed:" in out.stdout
+    assert '-    "PreCompact": [' in out.stdout
+    assert everything(holdfast_project.home, holdfast_project.root) == before
+
+
+def test_a_link_is_followed_and_stays_a_link(holdfast_project: Project, run: Run) -> None:
+    """As people have it whose settings lie in a folder of dotfiles."""
+    target = holdfast_project.write("dotfiles/claude.json", OTHERS)
+    link = settings(holdfast_project)
+    link.parent.mkdir()
+    link.symlink_to(target)
+    assert run("install").returncode == 0
+    assert link.is_symlink()
+    assert b"holdfast" in target.read_bytes()
+    run("uninstall")
+    assert link.is_symlink()
+    assert target.read_bytes() == OTHERS.encode()
+
+
+def test_nothing_tracked_by_git_is_changed_unasked(holdfast_project: Project, run: Run) -> None:
+    """Also where a link leads into a checkout. Asked by --scope it is done, and said."""
+    target = holdfast_project.write("dotfiles/claude.json", OTHERS)
+    holdfast_project.git("init", "-q")
+    holdfast_project.git("add", "dotfiles")
+    link = settings(holdfast_project)
+    link.parent.mkdir()
+    link.symlink_to(target)
+    for command in ("install", "uninstall"):
+        done = run(command)
+        assert done.returncode == 1
+        assert f"{link} is tracked by git, so it is not changed unasked" in done.stderr
+        assert f"holdfast {command} --scope user" in done.stderr
+        dry = run(command, "--dry-run")
+        assert dry.returncode == 0
+        assert "it is only changed with --scope user" in dry.stderr
+        asked = run(command, "--scope", "user")
+        assert asked.returncode == 0
+        assert asked.stderr == f"holdfast: {target} is tracked by git\n"
+    assert target.read_bytes() == OTHERS.encode()
+
+
+def test_local_settings_that_git_would_pick_up_are_named(
+    holdfast_project: Project, run: Run
+) -> None:
+    """They are for one person alone."""
+    assert run("install", "--scope", "local").stderr == ""
+    holdfast_project.git("init", "-q")
+    file = settings(holdfast_project, "local")
+    warning = f"holdfast: git does not ignore {file}; put it into .gitignore\n"
+    assert run("install", "--scope", "local").stderr == warning
+    holdfast_project.write(".gitignore", "*.local.json\n")
+    assert run("install", "--scope", "local").stderr == ""
+
+
+def test_project_settings_lie_where_sessions_start(holdfast_project: Project, run: Run) -> None:
+    """At the top of the checkout, or where this session was started."""
+    holdfast_project.git("init", "-q")
+    inner = holdfast_project.root / "packages" / "one"
+    (inner / "src").mkdir(parents=True)
+    run("install", "--scope", "project", cwd=inner / "src")
+    assert settings(holdfast_project, "project").is_file()
+    run("install", "--scope", "project", cwd=inner / "src", CLAUDE_PROJECT_DIR=str(inner))
+    assert (inner / ".claude/settings.json").is_file()
+
+
+def test_the_whole_path_is_written_where_the_name_is_not_found(
+    holdfast_project: Project, run: Run
+) -> None:
+    """Said in one line; and for the project's settings, that others do not have that path."""
+    done = run("install", "--scope", "project", PATH=os.defpath)
+    assert f"  started as {SCRIPT}, since `holdfast` alone may not be found" in done.stdout
+    assert f"{SCRIPT} is a path of this machine" in done.stderr
+    file = settings(holdfast_project, "project")
+    assert file.read_text(encoding="utf-8") == registration.text(Program(str(SCRIPT)))
+    assert "path of this machine" not in run("install", PATH=os.defpath).stderr
+
+
+@pytest.mark.parametrize(
+    ("scope", "user", "project", "warned"),
+    [
+        ("user", PLUGIN, {}, "--scope user` or `holdfast uninstall --scope user`"),
+        ("user", {}, PLUGIN, "--scope project` or"),
+        ("project", PLUGIN, {}, "--scope user` or `holdfast uninstall --scope project`"),
+        ("user", PLUGIN, {"enabledPlugins": {"holdfast@holdfast": False}}, "--scope user` or"),
+        ("project", PLUGIN, {"enabledPlugins": {"holdfast@holdfast": False}}, ""),
+        ("user", {"enabledPlugins": {"other@holdfast": True}}, {}, ""),
+    ],
+)
+def test_the_plugin_beside_the_settings_is_warned_of(
+    scope: str, user: object, project: object, warned: str, holdfast_project: Project, run: Run
+) -> None:
+    """With both, every hook runs twice."""
+    put(holdfast_project, user)
+    put(holdfast_project, project, "project")
+    for _ in range(2):  # also when there is nothing to do
+        done = run("install", "--scope", scope)
+        assert done.returncode == 0
+        assert ("plugin uninstall" in done.stderr) == bool(warned)
+        assert warned in done.stderr
+
+
+def test_what_else_keeps_hooks_from_running_once_is_said(
+    holdfast_project: Project, run: Run
+) -> None:
+    """Another registration, and what switches all hooks off."""
+    run("install", "--scope", "project")
+    same = run("install")
+    assert "equal hooks once, so that does no harm" in same.stderr
+    other = run("install", PATH=os.defpath)
+    assert "every hook runs twice: holdfast uninstall --scope project" in other.stderr
+    local = put(holdfast_project, {"disableAllHooks": True}, "local")
+    off = run("install", HOLDFAST_DISABLE="1")
+    assert f'"disableAllHooks": true stands in {local}' in off.stderr
+    assert "HOLDFAST_DISABLE is set" in off.stderr
+    toml = holdfast_project.home / ".config/holdfast/holdfast.toml"
+    toml.parent.mkdir(parents=True)
+    toml.write_text("enabled = false\n", encoding="utf-8")
+    assert f"enabled = false stands in {toml}" in run("install").stderr
+
+
+def test_in_the_home_folder_user_and_project_are_one(holdfast_project: Project, run: Run) -> None:
+    """One file, of which nobody is warned as of two."""
+    assert run("install", cwd=holdfast_project.home).stderr == ""
+    assert run("install", cwd=holdfast_project.home).stderr == ""
+
+
+def test_uninstall_says_where_else_hooks_are(holdfast_project: Project, run: Run) -> None:
+    """Instead of taking them from where nobody asked for it."""
+    run("install", "--scope", "local")
+    done = run("uninstall")
+    file = settings(holdfast_project, "local")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Nothing to do: there are no hooks of Holdfast in ")
+    assert done.stderr == (
+        f"holdfast: there are hooks of Holdfast in {file}: holdfast uninstall --scope local\n"
+    )
+    assert file.exists()
+
+
+def test_hooks_that_somebody_pasted_are_taken_out_too(holdfast_project: Project, run: Run) -> None:
+    """Without a backup, beside the hooks of others."""
+    put(holdfast_project, registration.text().replace("{\n", '{\n  "a": 1,\n', 1))
+    done = run("uninstall")
+    assert "since no backup of it is known" in done.stdout
+    assert settings(holdfast_project).read_bytes() == b'{\n  "a": 1\n}\n'
+
+
+def test_settings_that_cannot_be_written_are_said(holdfast_project: Project, run: Run) -> None:
+    """The folder of the settings is a file here."""
+    (holdfast_project.home / ".claude").write_bytes(b"")
+    done = run("install")
+    assert done.returncode == 1
+    assert "could not be written" in done.stderr
+    assert "Traceback" not in done.stderr

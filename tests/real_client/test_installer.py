@@ -1,0 +1,132 @@
+"""`holdfast install` with the real client: what it registers runs, and what its messages say is so."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import clientsettings
+from realclient.client import environment, run
+from realclient.requests import CONTINUED, first_after, words
+from realclient.sandbox import Sandbox
+from realclient.standin import StandIn
+from realclient.workplace import Workplace, trouble
+
+pytestmark = pytest.mark.needs("npm")
+
+RESTORED = "# Workflow restored after the compaction: "
+
+
+def compacted(place: Workplace, binary: Path) -> tuple[str, Any]:
+    """A session with one compaction: the first request after it, and all that was printed."""
+    with StandIn() as stand_in, place.client(binary, stand_in) as session:
+        session.send("begin")
+        session.send("go on")
+        session.compact()
+        session.send("the turn after the compaction")
+        session.close()
+    return first_after(stand_in.requests).text, session.messages
+
+
+def test_installed_it_restores_and_uninstalled_nothing_runs(binary: Path, tmp_path: Path) -> None:
+    """In the user's settings, beside what the client keeps there itself."""
+    place = Workplace(tmp_path)
+    place.plan(3, {"docs/guide.md": "words that only the guide has\n"})
+    settings = place.write(place.home / ".claude" / "settings.json", '{"theme": "dark"}')
+    assert "Registered 24 hooks" in place.holdfast("install", "--scope", "user")
+    text, printed = compacted(place, binary)
+    assert RESTORED in text
+    assert "words that only the guide has" in text
+    assert trouble(printed) == []
+
+    assert "is again as it was" in place.holdfast("uninstall")
+    assert json.loads(settings.read_text(encoding="utf-8")) == {"theme": "dark"}
+    state = place.home / ".local/state/holdfast"
+    before = {file: file.read_bytes() for file in state.rglob("*") if file.is_file()}
+    text, printed = compacted(place, binary)
+    assert CONTINUED in text
+    assert RESTORED not in text
+    assert "holdfast" not in words(printed)
+    after = {file: file.read_bytes() for file in state.rglob("*") if file.is_file()}
+    assert before
+    assert after == before
+
+
+def test_a_running_session_follows(binary: Path, tmp_path: Path) -> None:
+    """Where the folder of the settings was there when it started."""
+    place = Workplace(tmp_path)
+    place.plan(3, {})
+    place.write(place.home / ".claude" / "settings.json", "{}\n")
+    with StandIn() as stand_in, place.client(binary, stand_in) as session:
+        session.send("begin")
+        session.send("go on")
+        place.holdfast("install")
+        for compaction in range(1, 6):
+            time.sleep(1)
+            session.send("more")
+            session.compact()
+            session.send("the turn after the compaction")
+            if RESTORED in first_after(stand_in.requests, compaction).text:
+                break
+        session.close()
+    assert RESTORED in first_after(stand_in.requests, compaction).text
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"), [({}, 1), ({"timeout": 20}, 1), ({"command": "/usr/bin/env"}, 2)]
+)
+def test_equal_hooks_of_two_settings_run_once(
+    change: dict[str, Any], runs: int, binary: Path, tmp_path: Path
+) -> None:
+    """Equal by what is started; by another way to start it they are two."""
+    place = Sandbox(tmp_path)
+    hook = place.probe_hook("probe")
+    other = {**hook, **change}
+    if "command" in change:
+        other["args"] = [hook["command"], *hook["args"]]
+    for folder, each in ((place.home, hook), (place.project, other)):
+        content = {"hooks": {"SessionStart": [{"hooks": [each]}]}}
+        place.write(folder / ".claude" / "settings.json", json.dumps(content))
+    with StandIn() as stand_in, place.client(binary, stand_in) as session:
+        session.send("begin")
+        session.close()
+    assert len(place.seen("SessionStart")) == runs
+
+
+def test_a_plugin_is_enabled_in_the_settings_of_its_scope(binary: Path, tmp_path: Path) -> None:
+    """And what is disabled or uninstalled is not enabled any more."""
+    place = Workplace(tmp_path)
+    folder = place.as_plugin(tmp_path / "the plugin")
+    env = environment(place.home, "http://127.0.0.1:9")
+    client_dir = str(place.home / ".claude")
+
+    def plugin(*arguments: str) -> None:
+        done = run(binary, place.project, env, "plugin", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def enabled() -> dict[str, list[str]]:
+        every = clientsettings.read_all(str(place.project), client_dir)
+        return {scope: names for scope, file in every.items() if (names := _plugins(file))}
+
+    def _plugins(file: clientsettings.ClientSettings) -> list[str]:
+        assert file.problem == ""
+        return clientsettings.plugins(file.value)
+
+    plugin("marketplace", "add", str(folder))
+    assert enabled() == {}
+    name = "holdfast@holdfast"
+    plugin("install", name)
+    assert enabled() == {"user": [name]}
+    assert f"claude plugin uninstall {name} --scope user" in place.holdfast("install", "--dry-run")
+    plugin("install", name, "--scope", "local")
+    assert enabled() == {"user": [name], "local": [name]}
+    plugin("disable", name, "--scope", "local")
+    every = clientsettings.read_all(str(place.project), client_dir).values()
+    assert clientsettings.plugins(*(file.value for file in every)) == []
+    plugin("uninstall", name, "--scope", "local")
+    plugin("uninstall", name, "--scope", "user")
+    assert enabled() == {}

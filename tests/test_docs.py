@@ -1,0 +1,97 @@
+"""Every command in the README and in the docs is run, as it stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from holdfast.checkup.client import TRIED
+from holdfast.testing import Project
+from plugin import copy_files
+from realclient.install import installed
+
+ROOT = Path(__file__).parents[1]
+DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+HERE = "/path/to/holdfast"  # what the documents call the folder of the repository
+# Run by CI itself; a test that ran them would run itself.
+TARGETS = {"make demo", "make test"}
+BLOCK = re.compile(r"^( *)```sh\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks() -> Iterator[tuple[str, str]]:
+    """Each block of commands, with the document that it stands in."""
+    for path in DOCS:
+        for found in BLOCK.finditer(path.read_text(encoding="utf-8")):
+            lines = [line.removeprefix(found[1]) for line in found[2].splitlines()]
+            # Behind "or:" there is another way to do what stands before it.
+            lines += [line.split("# or: ")[1] for line in lines if "# or: " in line]
+            kept = [line for line in lines if line.split("#")[0].strip() not in TARGETS | {""}]
+            if kept:
+                yield path.relative_to(ROOT).as_posix(), "\n".join(kept)
+
+
+def tools() -> Path:
+    """pipx and uv, in an environment of their own that is kept between runs."""
+    folder = ROOT / ".cache" / "tools"
+    folder.parent.mkdir(exist_ok=True)
+    with FileLock(f"{folder}.lock", timeout=300):
+        if not all((folder / "bin" / name).exists() for name in ("pipx", "uv")):
+            venv.create(folder, clear=True, with_pip=True)
+            pip = [folder / "bin" / "python", "-m", "pip"]
+            subprocess.run([*pip, "install", "--quiet", "pipx", "uv"], check=True)
+    return folder / "bin"
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A PATH with what a reader of the documents has, and nothing of this machine's own."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name, target in {
+        "holdfast": Path(sys.executable).parent / "holdfast",
+        "claude": installed(TRIED[-1]),
+        "pipx": tools() / "pipx",
+        "uv": tools() / "uv",
+        "python3": Path(sys.executable),
+    }.items():
+        (folder / name).symlink_to(target)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(folder), "/usr/local/bin", "/usr/bin", "/bin"]))
+    return folder
+
+
+@pytest.mark.needs("npm")
+@pytest.mark.parametrize(("document", "commands"), blocks())
+def test_the_commands_of_the_documents(
+    document: str, commands: str, holdfast_project: Project, programs: Path, tmp_path: Path
+) -> None:
+    """In a project that declares a workflow, after the README's own example, and with a fresh home."""
+    example = re.search(
+        r"```markdown\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+    )
+    assert example
+    declared = "\n".join(line.removeprefix("   ") for line in example[1].splitlines())
+    holdfast_project.write("CLAUDE.local.md", declared)
+    holdfast_project.write("CLAUDE/PageOrchestration.md", "# Page orchestration\n")
+    if HERE in commands:
+        commands = commands.replace(HERE, str(copy_files(tmp_path / "holdfast")))
+    if "install" not in commands:
+        holdfast_project.run("install")
+    done = subprocess.run(
+        ["/bin/sh", "-e", "-c", commands],
+        cwd=holdfast_project.root,
+        env={**os.environ, **holdfast_project.environment("docs")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,199 @@
+"""Our hooks among those of others: put in, put right, taken out, and nothing else touched."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import backups, clientsettings, installing, registration
+from holdfast.errors import HoldfastError
+from holdfast.registration import Program
+
+TWELVE = Path(__file__).parent / "samples" / "settings" / "twelve-hooks.json"
+WANTED = registration.hooks(parts=2)
+OLD = Program("/old/bin/holdfast")
+
+# Without what white space is put behind below.
+words = st.text(st.characters(exclude_characters="[{", exclude_categories=["Cs"]), max_size=4)
+others = st.fixed_dictionaries(
+    {
+        "type": st.just("command"),
+        "command": st.sampled_from(["lint", "holdfast status", "say hook"]),
+    },
+    optional={"timeout": st.integers(1, 99), "args": st.lists(words, max_size=2)},
+)
+groups = st.fixed_dictionaries(
+    {"hooks": st.lists(others, min_size=1, max_size=3)},
+    optional={"matcher": st.sampled_from(["", "*", "Bash", "compact|resume|fork"])},
+)
+events = st.sampled_from(["PreCompact", "SessionStart", "PostToolUse", "Stop", "Notification"])
+foreign = st.dictionaries(events, st.lists(groups, min_size=1, max_size=3), min_size=1, max_size=4)
+rest = st.dictionaries(
+    words.filter(lambda key: key != "hooks"),
+    st.none() | st.integers() | st.lists(words) | st.just({"a": {}}),
+    max_size=3,
+)
+
+
+@st.composite
+def settings_files(draw: st.DrawFn) -> str:
+    """Settings with hooks of others, or none, formatted in any way."""
+    value = list(draw(rest).items())
+    if draw(st.booleans()):
+        value.insert(draw(st.integers(0, len(value))), ("hooks", draw(foreign)))
+    indent = draw(st.sampled_from([None, 1, 2, 3, 4, 7, "\t"]))
+    separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,", " : ")]))
+    text = json.dumps(dict(value), indent=indent, separators=separators)
+    if draw(st.booleans()):  # odd white space behind brackets and commas
+        chance = random.Random(draw(st.integers()))  # noqa: S311  # white space only
+        text = "".join(
+            each + chance.choice(["", " ", "\n  "]) if each in "[{" else each for each in text
+        )
+    text = draw(st.sampled_from(["", "\ufeff"])) + text + draw(st.sampled_from(["", "\n"]))
+    return text.replace("\n", "\r\n") if draw(st.booleans()) else text
+
+
+def value_of(text: str) -> Any:
+    return clientsettings.parsed(text.encode())
+
+
+@given(settings_files())
+def test_in_and_out_again_is_byte_for_byte_the_same(text: str) -> None:
+    """And twice in is once in."""
+    once = installing.with_ours(text, WANTED)
+    assert installing.with_ours(once, WANTED) == once
+    assert installing.faults(value_of(once), WANTED) == []
+    ours = list(registration.registered(value_of(once)["hooks"]))
+    assert sorted(ours) == sorted(registration.registered(WANTED))
+    back = installing.without_ours(once)
+    assert value_of(back) == value_of(text)
+    assert back == text or not value_of(text)  # what was between empty braces is not known
+
+
+@given(settings_files(), st.randoms(use_true_random=False))
+def test_whatever_became_of_ours_the_others_stay(text: str, chance: random.Random) -> None:
+    """Ours are mixed into groups of others, doubled, lost or moved: all is put right."""
+    value = value_of(installing.with_ours(text, registration.hooks(OLD, parts=3)))
+    entries = [
+        entry
+        for listed in value["hooks"].values()
+        for group in listed
+        for entry in group["hooks"]
+        if registration.ours(entry)
+    ]
+    for listed in value["hooks"].values():
+        for group in listed:
+            if chance.random() < 0.5:
+                place = chance.randrange(len(group["hooks"]) + 1)
+                group["hooks"].insert(place, chance.choice(entries))
+    muddled = json.dumps(value, indent=2)
+
+    def foreign_only(text: str) -> dict[str, Any]:
+        found = value_of(text)
+        kept = {
+            event: [
+                {**group, "hooks": hooks}
+                for group in listed
+                if (hooks := [each for each in group["hooks"] if not registration.ours(each)])
+            ]
+            for event, listed in found.get("hooks", {}).items()
+        }
+        kept = {event: listed for event, listed in kept.items() if listed}
+        return {**found, "hooks": kept}
+
+    repaired = installing.with_ours(muddled, WANTED)
+    assert sorted(registration.registered(value_of(repaired)["hooks"])) == sorted(
+        registration.registered(WANTED)
+    )
+    assert foreign_only(repaired) == foreign_only(muddled)
+    out = installing.without_ours(muddled)
+    assert list(registration.registered(value_of(out).get("hooks"))) == []
+    assert foreign_only(out) == foreign_only(muddled)
+
+
+def test_twelve_hooks_of_others_and_odd_indentation() -> None:
+    """The order of keys, tabs beside spaces, commas in front, and a space before the colon."""
+    text = TWELVE.read_bytes().decode()
+    hooks = value_of(text)["hooks"]
+    assert sum(len(group["hooks"]) for listed in hooks.values() for group in listed) == 12
+    once = installing.with_ours(text, registration.hooks())
+    assert installing.with_ours(once, registration.hooks()) == once
+    assert installing.without_ours(once) == text
+    later = iter(once)
+    assert all(character in later for character in text)  # nothing moved, nothing gone
+
+
+def test_a_fresh_file_is_the_example() -> None:
+    """As it is shown to people who register the hooks by hand."""
+    assert installing.with_ours("{}\n", registration.hooks()) == registration.text()
+
+
+def test_a_timeout_that_somebody_changed_stays() -> None:
+    """It is still our hook, and it is theirs to decide."""
+    text = installing.with_ours("{}\n", WANTED).replace('"timeout": 30', '"timeout": 7')
+    assert installing.with_ours(text, WANTED) == text
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (
+            registration.hooks(OLD, 2),
+            ["started as `/old/bin/holdfast hook`, not as `holdfast hook`"],
+        ),
+        (registration.hooks(parts=1), ["SessionStart: 1 of 3 are missing"]),
+        (registration.hooks(parts=3), ["SessionStart: 1 not as they should be"]),
+        (
+            {**WANTED, "PreCompact": WANTED["PreCompact"] * 2},
+            ["PreCompact: 1 more than once"],
+        ),
+        (
+            {**WANTED, "PreCompact": [{**WANTED["PreCompact"][0], "matcher": "auto"}]},
+            ["PreCompact: 1 of 1 are missing", "PreCompact: 1 not as they should be"],
+        ),
+        ({**WANTED, "Stop": WANTED["PreCompact"]}, ["Stop: 1 not as they should be"]),
+        ({"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}, []),
+    ],
+)
+def test_what_was_wrong_is_said(now: dict[str, Any], said: list[str]) -> None:
+    """And put right, with nothing left to say."""
+    assert installing.faults({"hooks": now}, WANTED) == said
+    right = installing.with_ours(json.dumps({"hooks": now}), WANTED)
+    assert installing.faults(value_of(right), WANTED) == []
+
+
+def test_hooks_in_a_shape_that_we_do_not_know_are_left_alone() -> None:
+    """The client passes over an event that is no list; to edit it could only make it worse."""
+    assert installing.unfit({"hooks": []}) == '"hooks" is not an object'
+    assert installing.unfit({"hooks": {"Stop": None}}) == '"Stop" in "hooks" is not a list'
+    assert installing.unfit({"hooks": {"Stop": []}}) == installing.unfit({}) == ""
+
+
+def test_a_change_by_somebody_else_in_between_is_not_overwritten(tmp_path: Path) -> None:
+    """The client writes its settings itself, for a permission that was just given."""
+    file = tmp_path / "settings.json"
+    file.write_text('{"a": 1}')
+    change = installing.putting_in(clientsettings.read(str(file)), WANTED)
+    file.write_text('{"a": 2}')
+    with pytest.raises(HoldfastError, match="changed by somebody else"):
+        installing.install(change, str(tmp_path / "state"))
+    assert file.read_text() == '{"a": 2}'
+
+
+def test_a_copy_that_was_damaged_is_not_restored(tmp_path: Path) -> None:
+    """Then the file loses our hooks alone."""
+    file, state = tmp_path / "settings.json", str(tmp_path / "state")
+    file.write_text('{"a": 1}')
+    copy = installing.install(installing.putting_in(clientsettings.read(str(file)), WANTED), state)
+    assert copy is not None
+    assert Path(copy).stat().st_mode & 0o777 == 0o600
+    Path(copy).write_bytes(b'{"a": "another"}')
+    backup = backups.load(state, str(file))
+    change = installing.taking_out(clientsettings.read(str(file)), backup)
+    assert (change.not_restored, change.after) == ("its backup is lost or damaged", b'{"a": 1}')

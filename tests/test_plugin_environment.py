@@ -1,0 +1,382 @@
+"""The environment that the plugin sets up for itself: when, where, and what a person is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from holdfast import __version__
+from holdfast.bootstrap.build import INTERPRETER, SetUpFailed, Steps
+from holdfast.bootstrap.environments import DataFolder
+from plugin import ROOT, Plugin, copy_files, listing, programs
+
+UNDER_WAY = "Holdfast is being set up in the background, once for this version."
+NO_PACKAGES = {"PIP_FIND_LINKS": ""}
+MONTH = 31 * 24 * 3600
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, wheels: Path) -> Plugin:
+    """Nothing is set up."""
+    return Plugin(tmp_path, ROOT, wheels)
+
+
+@pytest.fixture
+def ready(plugin: Plugin, ready_environment: Path) -> Plugin:
+    plugin.link([ready_environment])
+    return plugin
+
+
+def declare(plugin: Plugin) -> None:
+    text = "# Current Workflow State\n\nWorkflow: The long way\nPhase: 2/5 - Build\n"
+    (plugin.project / "CLAUDE.local.md").write_text(text, encoding="utf-8")
+
+
+def compact(plugin: Plugin) -> str:
+    """What the agent is told after a compaction."""
+    plugin.hook("PreCompact", more={"trigger": "manual", "custom_instructions": None})
+    printed = plugin.hook("SessionStart", more={"source": "compact"})
+    return str(json.loads(printed)["hookSpecificOutput"]["additionalContext"])
+
+
+# The set-up
+
+
+def test_the_first_session_is_told_and_not_held_up(tmp_path: Path, wheels: Path) -> None:
+    """And from when it is ready the workflow is restored; only the data folder has changed."""
+    plugin = Plugin(tmp_path, copy_files(tmp_path / "the plugin"), wheels)
+    declare(plugin)
+    before = listing(plugin.root), listing(plugin.project)
+    begun = time.monotonic()
+    assert plugin.session_start().startswith(UNDER_WAY)
+    # Not only has it ended: nothing that it started holds the client's pipes.
+    assert time.monotonic() - begun < 3
+    assert plugin.hook("PreCompact", more={"trigger": "manual"}) == ""
+    assert plugin.hook("SessionStart", "--part", "3", more={"source": "compact"}) == ""
+    assert plugin.session_start().startswith(UNDER_WAY)
+    assert plugin.environments() == []
+    environment = plugin.wait_until_ready()
+    assert (listing(plugin.root), listing(plugin.project)) == before
+    assert [each.name for each in plugin.home.iterdir()] == [".claude"]
+    assert environment.name.startswith(f"env-{__version__}-{sys.implementation.cache_tag}-")
+    assert sorted(each.name for each in plugin.data.iterdir()) == [
+        environment.name,
+        "setup.lock",
+        "setup.log",
+    ]
+    assert 'The workflow "The long way"' in compact(plugin)
+    assert listing(plugin.root) == before[0]
+
+
+def test_two_sessions_at_once_set_up_once(plugin: Plugin, tmp_path: Path) -> None:
+    """pip itself tells how often it has installed something."""
+    told = tmp_path / "pip.log"
+    with ThreadPoolExecutor() as at_once:
+        lines = list(
+            at_once.map(lambda _: plugin.session_start(PIP_LOG=str(told)), range(4)),
+        )
+    assert [line.startswith(UNDER_WAY) for line in lines] == [True] * 4
+    plugin.wait_until_ready()
+    assert plugin.session_start() == ""
+    log = told.read_text(encoding="utf-8")
+    assert len(re.findall(r"Successfully installed .*\bholdfast-", log)) == 1
+
+
+def test_killed_in_the_middle_it_leaves_nothing_half(plugin: Plugin) -> None:
+    """The next session says what happened, and finishes it."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1))\n"
+        "from holdfast.bootstrap.start import main\nsys.exit(main())"
+    )
+    set_up = subprocess.Popen(
+        [INTERPRETER, "-I", "-B", "-c", code, ROOT / "src", "set-up", plugin.data],
+        env=plugin.env,
+        stdin=subprocess.DEVNULL,
+    )
+    plugin.wait("setup-*/environment/bin/python")
+    set_up.send_signal(signal.SIGKILL)
+    set_up.wait()
+    assert plugin.environments() == []
+    assert plugin.half_done()
+    assert plugin.hook("PreCompact", more={"trigger": "manual"}) == ""
+    line = plugin.session_start()
+    assert "could not be set up: The set-up was interrupted." in line
+    assert "It is being tried again now." in line
+    plugin.wait_until_ready()
+    assert plugin.session_start() == ""
+
+
+def test_while_it_is_set_up_nothing_is_said_of_a_failure(plugin: Plugin) -> None:
+    """What runs is noted as failed until it has ended, in case that it is killed."""
+    data = DataFolder(plugin.data)
+    data.note_failure("The set-up was interrupted.")
+    with data.lock() as ours:
+        assert ours
+        assert plugin.session_start().startswith(UNDER_WAY)
+    assert not data.log.exists()
+
+
+def test_without_a_network_it_says_so_and_is_tried_again_with_the_next_session(
+    plugin: Plugin,
+) -> None:
+    """Not at every event: what has failed fails again."""
+    declare(plugin)
+    assert plugin.session_start(**NO_PACKAGES).startswith(UNDER_WAY)
+    plugin.wait("setup-failed.txt")
+    with DataFolder(plugin.data).lock(patience=30) as ended:
+        assert ended
+    log = plugin.data / "setup.log"
+    before = log.stat().st_mtime_ns
+    assert plugin.hook("PreCompact", more={"trigger": "manual"}) == ""
+    assert plugin.half_done() == []
+    line = plugin.session_start()
+    assert "\n" not in line
+    assert "could not be set up: No matching distribution found for setuptools" in line
+    assert f"Check the network and pip's settings; all that was said is in {log}." in line
+    assert "It is being tried again now." in line
+    plugin.wait_until_ready()
+    assert log.stat().st_mtime_ns > before
+    assert plugin.session_start() == ""
+
+
+def test_settings_of_the_user_that_would_lead_elsewhere(plugin: Plugin, tmp_path: Path) -> None:
+    """A project's own environment, and settings of pip and Python; and an interpreter that went."""
+    mine = tmp_path / "mine"
+    subprocess.run([INTERPRETER, "-m", "venv", "--without-pip", mine], check=True)
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "json.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
+    old = plugin.data / "env-0.0.1-old"
+    recent = plugin.data / "env-0.0.2-recent"
+    gone = plugin.data / f"env-{__version__}-gone" / "bin" / "python"
+    for folder in (old, recent, gone.parent):
+        folder.mkdir(parents=True)
+        (folder / "pyvenv.cfg").touch()
+    gone.symlink_to(tmp_path / "an interpreter that was removed")
+    os.utime(old / "pyvenv.cfg", (time.time() - MONTH, time.time() - MONTH))
+    before = listing(mine)
+    done = plugin.call(
+        "--version",
+        PATH=f"{mine / 'bin'}{os.pathsep}{plugin.env['PATH']}",
+        VIRTUAL_ENV=str(mine),
+        PYTHONPATH=str(modules),
+        PYTHONHOME="/nowhere",
+        PIP_USER="1",
+        PIP_TARGET=str(tmp_path / "target"),
+        PIP_PREFIX=str(tmp_path / "prefix"),
+        PIP_REQUIRE_VIRTUALENV="1",
+    )
+    assert done.stdout == f"holdfast, version {__version__}\n"
+    assert done.stderr == (
+        "holdfast: setting up the plugin's own environment, once for this version.\n"
+    )
+    assert listing(mine) == before
+    assert not (tmp_path / "target").exists()
+    assert not (tmp_path / "prefix").exists()
+    environment = plugin.wait_until_ready()
+    assert os.readlink(environment / "bin" / "python3") != str(mine / "bin" / "python3")
+    assert os.path.realpath(environment / "bin" / "python") == INTERPRETER
+    shutil.rmtree(mine)
+    assert plugin.call("--version").returncode == 0
+    assert recent in plugin.environments()
+    assert old not in plugin.environments()
+
+
+def test_an_environment_whose_interpreter_has_gone_makes_room(tmp_path: Path) -> None:
+    """The new one has the same name."""
+    data = DataFolder(tmp_path / "data")
+    for number in (1, 2):
+        with data.aside() as aside:
+            environment = aside / "environment"
+            (environment / "bin").mkdir(parents=True)
+            target = INTERPRETER if number == 2 else str(tmp_path / "gone")
+            (environment / "bin" / "python").symlink_to(target)
+            data.put_in_place(environment, aside)
+        assert data.ready() is (number == 2)
+    assert len(list(data.folder.glob("*"))) == 1
+
+
+def test_a_step_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    """The set-up ends by itself."""
+    log = tmp_path / "log"
+    with log.open("wb") as stream:
+        steps = Steps(tmp_path, stream.fileno(), log, limit=0.5)
+        with pytest.raises(SetUpFailed, match=r"longer than 0\.5 s"):
+            steps.take("sh", "-c", "sleep 60 & echo $!; wait")
+    child = int(log.read_text(encoding="utf-8"))
+    end = time.monotonic() + 10
+    while Path(f"/proc/{child}").exists() and "zombie" not in state(child):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def state(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return "zombie"
+
+
+def interpreter_without(folder: Path, *modules: str) -> Path:
+    """A copy of ours that has the standard library, without these, and no other packages."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    library = folder / "lib" / version
+    for path in (library, folder / "bin"):
+        path.mkdir(parents=True)
+    for each in Path(sysconfig.get_path("stdlib")).iterdir():
+        if each.name not in ("site-packages", "dist-packages", *modules):
+            (library / each.name).symlink_to(each)
+    return Path(shutil.copy2(INTERPRETER, folder / "bin" / version))
+
+
+def test_a_python_without_pip_brings_its_own(plugin: Plugin, tmp_path: Path) -> None:
+    python = interpreter_without(tmp_path / "without pip")
+    plugin.env["PATH"] = str(programs(tmp_path / "few programs", python))
+    assert plugin.call("--version").stdout == f"holdfast, version {__version__}\n"
+
+
+def test_a_python_without_pip_and_ensurepip_says_what_to_install(
+    plugin: Plugin, tmp_path: Path
+) -> None:
+    """As Debian's python3 is where python3-venv is not installed."""
+    python = interpreter_without(tmp_path / "without pip", "ensurepip")
+    plugin.env["PATH"] = str(programs(tmp_path / "few programs", python))
+    done = plugin.call("--version")
+    assert done.returncode == 1
+    assert f"{python} has neither pip nor ensurepip. Install them" in done.stderr
+    assert "apt install python3-venv" in done.stderr
+
+
+# No Python that will do
+
+
+@pytest.fixture(params=["none", "too old"])
+def no_python(request: pytest.FixtureRequest, plugin: Plugin, tmp_path: Path) -> Plugin:
+    folder = programs(tmp_path / "few programs", python=None)
+    if request.param == "too old":
+        for name in ("python3", "python"):
+            (folder / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+            (folder / name).chmod(0o755)
+    plugin.env["PATH"] = str(folder)
+    return plugin
+
+
+def test_without_a_python_that_will_do_one_line_says_so(no_python: Plugin) -> None:
+    """At the start of a session; the other hooks say nothing, and nothing fails."""
+    line = no_python.session_start()
+    assert line.startswith("Holdfast needs Python 3.11 or newer")
+    assert "Install one as python3" in line
+    for event in ("PreCompact", "PostToolUse", "PostCompact"):
+        assert no_python.hook(event) == ""
+    assert no_python.hook("SessionStart", "--part", "1") == ""
+    done = no_python.call("status")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"holdfast: {line}\n"
+    assert not no_python.data.exists()
+
+
+def test_a_newer_python_beside_one_that_is_too_old_is_found(
+    no_python: Plugin, tmp_path: Path
+) -> None:
+    (Path(no_python.env["PATH"]) / "python3.13").symlink_to(INTERPRETER)
+    assert no_python.session_start(**NO_PACKAGES).startswith(UNDER_WAY)
+    no_python.wait("setup-failed.txt")
+
+
+# Where nothing is set up
+
+
+def test_the_other_hooks_begin_nothing_and_read_all_they_are_given(plugin: Plugin) -> None:
+    """A pipe that is not read to its end is an error at the client's."""
+    for event in ("PostToolUse", "SubagentStop", "FileChanged"):
+        assert plugin.hook(event, more={"tool_response": "x" * 3_000_000}) == ""
+    text = json.dumps({"hook_event_name": "SessionStart"})
+    assert plugin.hook("PostToolUse", more={"tool_response": text}) == ""
+    assert not plugin.data.exists()
+
+
+def test_switched_off_it_sets_nothing_up(plugin: Plugin) -> None:
+    assert plugin.session_start(HOLDFAST_DISABLE="1") == ""
+    assert not plugin.data.exists()
+
+
+def test_a_data_folder_that_cannot_be_written_is_one_line(plugin: Plugin, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    data = str(tmp_path / "file" / "holdfast-holdfast")
+    line = plugin.session_start(CLAUDE_PLUGIN_DATA=data)
+    assert line.startswith("Holdfast could not be set up: ")
+    assert line.endswith(f"Make {data} writable.")
+    assert plugin.hook("PreCompact", CLAUDE_PLUGIN_DATA=data) == ""
+    done = plugin.call("status", CLAUDE_PLUGIN_DATA=data)
+    assert (done.returncode, done.stderr.count("could not be set up")) == (1, 1)
+
+
+def test_through_links_it_finds_the_plugin(plugin: Plugin, tmp_path: Path) -> None:
+    """A command says why the set-up failed, so it was found."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "holdfast").symlink_to(ROOT / "bin" / "holdfast")
+    (tmp_path / "bin" / "hf").symlink_to("holdfast")
+    done = subprocess.run(
+        [tmp_path / "bin" / "hf", "status"],
+        env={**plugin.env, **NO_PACKAGES},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "No matching distribution found" in done.stderr
+    assert "Then call the command again." in done.stderr
+
+
+# Where an environment is ready
+
+
+def test_a_ready_environment_is_found_with_the_shell_alone(ready: Plugin) -> None:
+    """No program is started on the way."""
+    done = ready.call("--version", PATH="/nowhere")
+    assert (done.stdout, done.stderr) == (f"holdfast, version {__version__}\n", "")
+
+
+def test_nothing_of_the_projects_is_imported(ready: Plugin) -> None:
+    """The client starts hooks in the project, with the environment of the person's shell."""
+    for name in ("holdfast", "json", "click"):
+        (ready.project / f"{name}.py").write_text("raise SystemExit(3)\n", encoding="utf-8")
+    done = ready.call("--version", PYTHONPATH=str(ready.project))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {},
+        {"CLAUDE_PLUGIN_DATA": "/somewhere/another-plugin"},
+        {"CLAUDE_CONFIG_DIR": "elsewhere", "HOME": "/nowhere"},
+    ],
+    ids=["the agent's shell", "another plugin's hook", "a folder of the person's choice"],
+)
+def test_the_environment_is_found_where_nobody_says_where(
+    ready: Plugin, where: dict[str, str]
+) -> None:
+    if "CLAUDE_CONFIG_DIR" in where:
+        where = {**where, "CLAUDE_CONFIG_DIR": str(ready.home / ".claude")}
+    assert ready.call("--version", **where).stdout == f"holdfast, version {__version__}\n"
+
+
+def test_a_hook_answers_from_the_ready_environment(ready: Plugin) -> None:
+    """With a slash at the end of the folder, too, as one version of the client writes it."""
+    declare(ready)
+    assert 'The workflow "The long way"' in compact(ready)
+    started = ready.session_start(source="compact", CLAUDE_PLUGIN_DATA=f"{ready.data}/")
+    assert started.startswith("Workflow restored: The long way")
