@@ -54,6 +54,7 @@ def test_what_is_read_is_written_as_it_was(name: str) -> None:
     """Byte for byte, in the form that jq prints: order, nulls and unknown fields."""
     data = copy.deepcopy(STATES[name])
     data = {"mine": {"z": 1, "a": None}, **data, "tasks": data.get("tasks")}
+    data |= {"about": "a name of ours", "skill": 1, "phase": [], "model_config": None}
     data["state_machine"]["phases"][0]["owner"] = ["x", {"deep": 1.5}]
     raw = (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
     assert read(raw).encode() == raw

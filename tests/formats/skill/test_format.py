@@ -243,6 +243,7 @@ def test_the_briefing_of_the_documents_dev(holdfast_project: Project) -> None:
     assert told.next_action == (
         "Task 2/3 - Implement OutboxPublisher, GREEN phase (make tests pass)"
     )
+    assert told.gate == "open tasks: 2, 3"
     assert told.reading == (f"@{feature}",)
     assert dict(told.context) == {
         "branch": "feat/event-infrastructure",
@@ -258,6 +259,7 @@ def test_the_briefing_of_the_documents_tdd(holdfast_project: Project) -> None:
     put(holdfast_project, "tdd-b2c3b2c3", EXAMPLES["tdd"])
     told = only(place(holdfast_project)).briefing
     assert (told.phase, told.phases, told.phase_name) == (2, 4, "green")
+    assert told.gate == "the tests do not pass yet"
     assert told.next_action == (
         "Cycle 1, GREEN phase (make tests pass); tests are failing: no method named `login` found"
     )

@@ -296,6 +296,16 @@ def test_to_end_early_needs_a_reason() -> None:
     assert state.history[-1]["forced"] == "merged by hand"
 
 
+def test_phases_that_jq_went_through_count_as_completed() -> None:
+    """It sets current_phase, and the list still says that the first one is in progress."""
+    state = beginnings.tdd("t", at(0), identifier="tdd-1")
+    state.state_machine.current_phase = "commit"
+    with pytest.raises(IllegalMove, match=r"not done: phase commit$"):
+        endings.complete(state, at(1))
+    state = endings.complete(phases.complete_phase(state, at(1)), at(2))
+    assert state.workflow.status == "completed"
+
+
 BY_HAND: dict[str, Any] = {
     "workflow": {"status": "In Progress", "branch": None},
     "_schema": {"skill": "dev"},

@@ -28,8 +28,8 @@ def _is_told(state: State, compacted: datetime) -> bool:
 
 def complete(state: State, at: str, *, although: str | None = None) -> State:
     """End it. What is not done keeps it from that, unless a reason is given why it ends *although*."""
-    left = unfinished(state)
     after = moved(state, at, although_blocked=although is not None)
+    left = unfinished(after)
     if left and although is None:
         raise IllegalMove(
             f"{state.name!r} is not done: {', '.join(left)}",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal, TypeAlias
 
-from holdfast.formats.skill.model import Phase, State, Task
+from holdfast.formats.skill.model import Phase, State, Task, moment
 from holdfast.formats.skill.moving import blocked_by, is_blocked
 from holdfast.formats.skill.phases import (
     EXECUTION,
@@ -47,9 +48,15 @@ def is_part_of(tdd: State, dev: State) -> bool:
 
 
 def tests_of(state: State, inner: State | None) -> State:
-    """The one whose last test run is to be told."""
-    own = state.test_state
-    return inner if inner and inner.test_state and not (own and own.last_run) else state
+    """The one whose test run is the last one."""
+    if inner is None:
+        return state
+    runs = [(at, each) for each in (state, inner) if (at := _last_run(each))]
+    return max(runs, key=lambda run: run[0])[1] if runs else inner
+
+
+def _last_run(state: State) -> datetime | None:
+    return moment(state.test_state.last_run) if state.test_state else None
 
 
 def failing(state: State) -> bool | None:

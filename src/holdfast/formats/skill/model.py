@@ -93,7 +93,7 @@ _Empty = _none_is(dict)
 class _Open(BaseModel):
     """An object of the document; members that it does not name are kept."""
 
-    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True, populate_by_name=True)
+    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True)
 
 
 class About(_Open):

@@ -65,9 +65,9 @@ def complete_phase(
         raise IllegalMove(f"the current phase is {phase.name!r}, not {name!r}")
     if phase.status == "completed":
         raise IllegalMove(f"phase {phase.name!r} is completed", hint="Begin the next one.")
-    missing, hint = _missing(after, phase)
-    if missing:
-        raise IllegalMove(f"phase {phase.name!r} is not done: {missing}", hint=hint)
+    lacking, hint = missing(after, phase)
+    if lacking:
+        raise IllegalMove(f"phase {phase.name!r} is not done: {lacking}", hint=hint)
     phase.status = "completed"
     phase.completed_at = at
     record(after, at, "phase_completed", phase=phase.name, commit=commit)
@@ -79,7 +79,7 @@ def complete_phase(
     return after
 
 
-def _missing(state: State, phase: Phase) -> tuple[str, str]:
+def missing(state: State, phase: Phase) -> tuple[str, str]:
     """What *phase* still waits for, and how it comes."""
     left = steps_left(state, phase)
     if left:

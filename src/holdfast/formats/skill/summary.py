@@ -52,8 +52,8 @@ def overview(state: State, now: datetime, inner: State | None = None) -> str:
         "Found active workflow:",
         f"  ID: {one_line(header.id or '')}",
         f"  {label}: {one_line(subject)}",
-        f"  Started: {_ago(header.created_at, now)}",
-        f"  Last activity: {_ago(header.updated_at, now)}",
+        f"  Started: {_ago(moment(header.created_at), now)}",
+        f"  Last activity: {_ago(state.last_activity, now)}",
         "",
         "  Progress:",
     ]
@@ -164,7 +164,11 @@ def _last_run(state: State, now: datetime) -> list[str]:
     fallback = (
         f"  {'✅' if tests.last_result == 'passed' else '❌'} {one_line(tests.last_result or '')}"
     )
-    return [f"Last test run ({_ago(tests.last_run, now, 'min')}):", *(names or [fallback]), ""]
+    return [
+        f"Last test run ({_ago(moment(tests.last_run), now, 'min')}):",
+        *(names or [fallback]),
+        "",
+    ]
 
 
 def _onward(state: State, phase: str | None, inner: State | None, pushed: Pushed | None) -> str:
@@ -192,9 +196,8 @@ def mismatch(state: State, branch: str | None) -> str | None:
     )
 
 
-def _ago(stated: object, now: datetime, minutes: str = "minutes") -> str:
+def _ago(at: datetime | None, now: datetime, minutes: str = "minutes") -> str:
     """How long ago that was: "2 hours ago"; with *minutes* "min", "45 min ago"."""
-    at = moment(stated)
     if at is None:
         return "unknown"
     seconds = (now - at).total_seconds()

@@ -13,6 +13,7 @@ from holdfast.formats.skill import facts
 from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.model import State, moment
 from holdfast.formats.skill.moving import is_blocked
+from holdfast.formats.skill.phases import missing
 from holdfast.formats.skill.standing import standing
 from holdfast.project import contains
 
@@ -58,6 +59,7 @@ def _briefing(
         phase_name=phase.name if phase else f"Phase {number}",
         status="blocked" if is_blocked(state) and not state.over else state.workflow.status,
         next_action=facts.next_action(state, inner),
+        gate=(missing(state, phase)[0] or None) if phase and not state.over else None,
         reading=_reading(state, place.root),
         context=tuple(_context(state, inner, around).items()),
         state_path=path,
