@@ -229,6 +229,15 @@ def test_cleanup_takes_what_is_old_and_says_what(holdfast_project: Project) -> N
     assert [read(each.read_bytes()).name for each in archived] == ["User Login"]
 
 
+def test_cleanup_leaves_what_cannot_be_read(holdfast_project: Project) -> None:
+    """What it says may be the newest there is; its author has been told."""
+    held = execution(holdfast_project, 1)
+    held.path.write_text(held.path.read_text("utf-8").replace("in_progress", "somehow"), "utf-8")
+    holdfast_project.clock.advance(days=30)
+    assert lifecycle.clean(place(holdfast_project)) == []
+    assert held.path.exists()
+
+
 def test_cleanup_goes_with_a_start(holdfast_project: Project) -> None:
     """And the start tells what went."""
     execution(holdfast_project, 1)

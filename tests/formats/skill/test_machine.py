@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -294,6 +296,72 @@ def test_to_end_early_needs_a_reason() -> None:
         endings.complete(walked(), at(6), although=" ")
     state = endings.complete(walked(), at(6), although="merged by hand")
     assert state.history[-1]["forced"] == "merged by hand"
+
+
+def begun(kind: str) -> State:
+    if kind == "dev":
+        return beginnings.dev("f.md", at(0), identifier="dev-1", tasks=["a", "b"])
+    return beginnings.tdd("t", at(0), identifier="tdd-1")
+
+
+def after(state: State, *moves: Callable[..., State]) -> State:
+    for minute, move in enumerate(moves, 1):
+        state = move(state, at(minute))
+    return state
+
+
+CONFIRM = partial(tdd.confirm_failure, reason="not there")
+PASS = partial(tdd.record_tests, passed=True)
+FAIL = partial(tdd.record_tests, passed=False)
+NEXT = phases.complete_phase
+BEGIN = tasks.start_task
+FORBIDDEN: list[tuple[str, list[Callable[..., State]], Callable[..., State], str]] = [
+    ("tdd", [], NEXT, "no failing test is confirmed"),
+    ("tdd", [CONFIRM, partial(tdd.write_test, file="t.py")], NEXT, "no failing test is confirmed"),
+    (
+        "tdd",
+        [],
+        partial(tdd.confirm_failure, reason=" "),
+        "the reason why the test fails is missing",
+    ),
+    ("tdd", [CONFIRM, NEXT], CONFIRM, r"'green' \(in progress\), not 'red'"),
+    ("tdd", [CONFIRM, NEXT], NEXT, "the tests do not pass yet"),
+    ("tdd", [CONFIRM, NEXT, PASS, FAIL], NEXT, "the tests do not pass yet"),
+    ("tdd", [CONFIRM, NEXT, PASS, NEXT, FAIL], NEXT, "the last test run failed"),
+    ("tdd", [CONFIRM, NEXT, PASS, NEXT, NEXT], tdd.next_cycle, "'commit' of this cycle"),
+    ("tdd", [], partial(tdd.record_tests, passed=True, failing=["x"]), "no failing test: x"),
+    ("tdd", [], partial(phases.complete_phase, name="green"), "is 'red', not 'green'"),
+    ("tdd", [], phases.start_phase, "phase 'red' is in progress"),
+    ("dev", [], tdd.next_cycle, "no test-driven cycles"),
+    ("dev", [], BEGIN, "tasks are worked on in 'task_execution'"),
+    ("dev", [NEXT, NEXT], NEXT, "open tasks: 1, 2"),
+    ("dev", [NEXT, NEXT, BEGIN], partial(tasks.start_task, index=1), "task 1 is in progress"),
+    ("dev", [NEXT, NEXT, BEGIN], tasks.complete_task, "task 1 is in its red phase"),
+    (
+        "dev",
+        [NEXT, NEXT, BEGIN],
+        partial(tasks.complete_task_phase, phase="green"),
+        "in its red phase",
+    ),
+    ("dev", [NEXT, NEXT], tasks.complete_task, "no task is in progress"),
+    ("dev", [NEXT, NEXT, BEGIN, BEGIN], tasks.complete_task, "tasks 1, 2 are in progress"),
+    ("dev", [NEXT, NEXT], partial(tasks.start_task, index=9), "no task 9; there are 2 tasks"),
+    ("dev", [], partial(tasks.add_tasks, descriptions=["  "]), "description is missing"),
+    ("dev", [], partial(phases.record_checkpoint, name="lint"), "'lint' needs passed"),
+    ("dev", [], partial(phases.record_checkpoint, name="pr_created"), "needs pr_number or pr_url"),
+    ("dev", [], phases.unblock, "is not blocked"),
+    ("dev", [], partial(phases.block, reason=""), "what blocks it is missing"),
+    ("dev", [endings.abandon], NEXT, "is abandoned"),
+]
+
+
+@pytest.mark.parametrize(("kind", "moves", "forbidden", "cause"), FORBIDDEN)
+def test_a_forbidden_move_is_refused_with_its_cause(
+    kind: str, moves: list[Callable[..., State]], forbidden: Callable[..., State], cause: str
+) -> None:
+    """What the document's order does not allow."""
+    with pytest.raises(IllegalMove, match=cause):
+        forbidden(after(begun(kind), *moves), at(60))
 
 
 def test_phases_that_jq_went_through_count_as_completed() -> None:

@@ -201,8 +201,6 @@ def _ago(at: datetime | None, now: datetime, minutes: str = "minutes") -> str:
     if at is None:
         return "unknown"
     seconds = (now - at).total_seconds()
-    if seconds < 60:
-        return "just now"
     for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= length:
             count = int(seconds // length)
