@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -30,7 +30,6 @@ from holdfast.regular import decode_json
 EXACT = "exact"
 
 TDD_PHASES = ("red", "green", "refactor")  # of a task; a /tdd has "commit" behind them
-Scalar: TypeAlias = "str | int | bool | None"
 
 # Words that people and agents write for the document's.
 _DONE = dict.fromkeys(("complete", "done", "passed", "skipped"), "completed")
