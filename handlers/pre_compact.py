@@ -27,6 +27,7 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
         return Nothing()
     choice = synced.choice()
     restore.foresee(synced, choice.chosen)
+    synced.heard_of()
     entry.decided = f"saved {len(synced.saved)}" if synced.saved else "nothing changed"
     entry.why += [f"saved {name!r}" for name in synced.saved]
     if choice.chosen is None:

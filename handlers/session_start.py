@@ -5,6 +5,8 @@ It syncs again, because PreCompact may not have run and the markdown may be newe
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from holdfast import (
     compactions,
     delivery,
@@ -20,6 +22,7 @@ from holdfast.clock import Clock
 from holdfast.delivery import Delivery
 from holdfast.errors import HoldfastError
 from holdfast.formats.base import Workflow
+from holdfast.formats.registry import format_of
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
 from holdfast.reading import ONLY_NAMED, Plan
@@ -29,6 +32,7 @@ from holdfast.sync import Synced
 from holdfast.wire.events import SessionStart
 from holdfast.wire.replies import Reply, Restored
 
+_REPEATED = timedelta(minutes=1)  # within which a start without a PreCompact is the same one again
 _VERBS = {"compact": "restored", "resume": "resumed", "fork": "carried over"}
 
 
@@ -71,7 +75,7 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         return Restored(guidance.in_one_line(choice.chosen.briefing), _message(notes), watch)
     if synced.claim and synced.claim.workflow not in {"", choice.chosen.key}:
         notes.insert(0, f"not the one before, because {choice.why}")
-    text = _whole(event, synced, choice.chosen, choice, foreseen, entry)
+    text = _whole(event, surroundings, synced, choice, choice.chosen, foreseen, entry)
     line = guidance.for_person(choice.chosen.briefing, _VERBS.get(event.source, "restored"))
     return Restored(text, _message([line, *notes]), watch)
 
@@ -86,14 +90,17 @@ def _nothing(event: SessionStart, synced: Synced, choice: Choice, entry: Entry) 
 
 def _whole(
     event: SessionStart,
+    surroundings: Surroundings,
     synced: Synced,
-    chosen: Workflow,
     choice: Choice,
+    chosen: Workflow,
     foreseen: int | None,
     entry: Entry,
 ) -> str:
     """The guidance, with the session's claim and what was delivered noted."""
     plan = restore.reading_of(synced, chosen, event.source, foreseen)
+    if event.source == "compact" and not surroundings.played:
+        entry.why += _resumed(synced, chosen)
     synced.take(chosen)
     synced.told()
     before = delivery.recall(synced.state_dir, synced.session)
@@ -119,13 +126,29 @@ def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) ->
         journal.note(surroundings, session, clock.now(), {"restarted": event.source})
 
 
+def _resumed(synced: Synced, workflow: Workflow) -> list[str]:
+    """Have it written down that the session goes on; what went wrong is no reason not to restore.
+
+    A compaction is told from a repeated start by what came before it: PreCompact, or some time.
+    """
+    heard = sessions.last_heard(synced.state_dir, synced.session)
+    compacted = max(heard or synced.place.now - _REPEATED, synced.place.now - _REPEATED)
+    try:
+        format_of(workflow).resumed(synced.place, workflow, compacted, _wait(synced))
+    except HoldfastError as error:
+        return [f"that it was compacted is not noted in its history: {error.cause}"]
+    return []
+
+
+def _wait(synced: Synced) -> float:
+    """How long for a lock: who has waited in vain does not wait again."""
+    return 0.0 if synced.failure or synced.waited else HOOK_WAIT
+
+
 def _counted(synced: Synced, workflow: Workflow) -> list[str]:
     """Count the compaction, and say what went wrong; that is no reason not to restore."""
-    wait = (
-        0.0 if synced.failure or synced.waited else HOOK_WAIT
-    )  # who has waited in vain does not wait again
     try:
-        compactions.started(synced.place, workflow, synced.session, wait)
+        compactions.started(synced.place, workflow, synced.session, _wait(synced))
     except HoldfastError as error:
         return [f"the compaction was not counted: {error.cause}"]
     return []
@@ -162,7 +185,7 @@ def _sent(plan: Plan) -> list[str]:
 
 def _ended(choice: Choice) -> list[str]:
     """What is over but still there; what was ended properly needs no word."""
-    left = [each for each in choice.others if each.kept]
+    left = [each for each in choice.others if each.kept and not each.put_away]
     return [f"Workflow not restored: {restore.in_brief(each)}" for each in left[:3]]
 
 

@@ -30,6 +30,8 @@ briefings = st.builds(
     reminders=st.lists(texts, max_size=60).map(tuple),
     context=st.lists(st.tuples(texts, texts), max_size=60).map(tuple),
     state_path=st.none() | texts,
+    kept_with=st.lists(st.just("holdfast skill tdd run"), max_size=6).map(tuple),
+    ended_with=st.just("holdfast skill complete"),
 )
 
 
@@ -96,6 +98,8 @@ def test_the_wording_is_that_of_facts(tmp_path: Path) -> None:
         reminders=("Use the existing patterns",),
         context=(("plan_number", "1"),),
         state_path="untracked/workflow-state/user-auth/state-user-auth-20260101_000000.json",
+        kept_with=("holdfast phase next", "holdfast remind", "holdfast context"),
+        ended_with="holdfast complete",
     )
     plan = Plan([Item("docs/auth.md", str(there)), Item("docs/gone.md", trouble="missing")], [])
     seen = ["Open tasks: Write"]

@@ -23,6 +23,8 @@ class Briefing:
     reminders: tuple[str, ...] = ()
     context: tuple[tuple[str, Any], ...] = ()  # values as JSON has them
     state_path: str | None = None  # relative to the root; None while nothing is saved
+    kept_with: tuple[str, ...] = ()  # the commands that keep it current
+    ended_with: str = ""  # the command that ends it
 
     @property
     def where(self) -> str:

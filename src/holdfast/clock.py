@@ -45,3 +45,15 @@ def from_mtime(mtime: float) -> datetime:
 def iso(moment: datetime) -> str:
     """UTC with microseconds and Z, as the state documents write it."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def ago(at: datetime, now: datetime, minutes: str = "minutes") -> str:
+    """How long ago that was: "2 hours ago"; with *minutes* "min", "45 min ago"."""
+    seconds = (now - at).total_seconds()
+    for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= length:
+            count = int(seconds // length)
+            if unit == "minute" and minutes != "minutes":
+                return f"{count} {minutes} ago"
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return "just now"

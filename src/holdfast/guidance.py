@@ -165,11 +165,7 @@ def _action(briefing: Briefing, situation: Situation) -> str:
         f"The work continues in phase {briefing.phase} of {briefing.phases}"
         f"{_titled(briefing, ', ')}; nothing before it is to be done again."
     )
-    steps.append(
-        "The saved state counts where the summary says otherwise. It is kept current with "
-        "`holdfast phase next`, `holdfast remind`, `holdfast context`, and ended with "
-        "`holdfast complete`."
-    )
+    steps.append(f"The saved state counts where the summary says otherwise.{_commands(briefing)}")
     lines += [f"{number}. {step}" for number, step in enumerate(steps, 1)]
     if briefing.state_path:
         lines.append(f"State file: {one_line(briefing.state_path, 400)}")
@@ -177,6 +173,13 @@ def _action(briefing: Briefing, situation: Situation) -> str:
         lines.append(f"All paths are relative to the project {one_line(situation.root, 400)}")
     lines += [f"Note: {one_line(each, 300)}" for each in situation.remarks[:5]]
     return "\n".join(lines)
+
+
+def _commands(briefing: Briefing) -> str:
+    if not briefing.kept_with:
+        return ""
+    kept = ", ".join(f"`{each}`" for each in briefing.kept_with)
+    return f" It is kept current with {kept}, and ended with `{briefing.ended_with}`."
 
 
 def _reading_steps(plan: Plan) -> list[str]:

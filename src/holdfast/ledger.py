@@ -14,7 +14,7 @@ from datetime import datetime
 
 from holdfast.errors import NewerRecord, StateUnreadable
 from holdfast.regular import read_json
-from holdfast.store import LARGEST, Store
+from holdfast.store import COMMAND_WAIT, LARGEST, Store
 from holdfast.versions import left_alone, refuse_newer, stamped
 
 
@@ -126,3 +126,14 @@ def save(store: Store, ledger: Ledger, now: datetime) -> None:
     encoded = (text + "\n").encode("utf-8", "replace")
     store.write(path, encoded)
     store.write(store.private / _COPY, encoded)
+
+
+def ignore(store: Store, key: str, name: str, now: datetime, *, ignored: bool) -> None:
+    """Leave a workflow alone: it is neither saved nor restored until it is resumed."""
+    with store.lock(COMMAND_WAIT):
+        entries = load(store)
+        if ignored:
+            entries.ignored[key] = name
+        else:
+            entries.ignored.pop(key, None)
+        save(store, entries, now)

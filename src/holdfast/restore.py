@@ -24,11 +24,12 @@ def depth(synced: Synced, choice: Choice, source: str) -> str:
     settings = synced.place.settings
     if not settings.enabled:
         return "off"
-    found = settings.restores(source)
-    if source != "fork" or found != "full" or (synced.claim and synced.claim.workflow):
-        return found
+    depth = settings.restores(source)
+    if source != "fork" or depth != "full" or (synced.claim and synced.claim.workflow):
+        return depth
     # A fork has an id that nothing is known of, not even whose fork it is.
-    several = sum(each.standing == "active" for each in (choice.chosen, *choice.others) if each) > 1
+    found = [each for each in (choice.chosen, *choice.others) if each and not each.part_of]
+    several = sum(each.standing == "active" for each in found) > 1
     return "line" if several else "full"
 
 
@@ -79,7 +80,11 @@ def text(
 
     *changed* are the real paths of files that changed since the last restore.
     """
-    others = [each for each in (choice.chosen, *choice.others) if each and each is not workflow]
+    others = [
+        each
+        for each in (choice.chosen, *choice.others)
+        if each and each is not workflow and each.part_of != workflow.key
+    ]
     named = [in_brief(each) for each in others[:_NAMED]]
     if len(others) > _NAMED:
         named.append(f"… {len(others) - _NAMED} more: holdfast list")
@@ -91,10 +96,16 @@ def text(
         observed=observing.told(synced.observed(workflow), synced.place.now, _ROOM),
         others=named,
         root="" if here else synced.root,
-        remarks=synced.notes,
+        remarks=[*cautions(synced, workflow), *synced.notes],
         lost=compactions.lost(synced.place, workflow),
     )
     return guidance.for_model(workflow.briefing, situation)
+
+
+def cautions(synced: Synced, workflow: Workflow) -> list[str]:
+    """What is to be known before anybody goes on with *workflow*, one line each."""
+    elsewhere = synced.elsewhere(workflow)
+    return [*workflow.cautions, *([elsewhere] if elsewhere else [])]
 
 
 def in_brief(workflow: Workflow) -> str:

@@ -5,13 +5,14 @@ The order, first hit wins:
 2. the one declared now: CLAUDE.local.md before plans, the latest edited plan first;
 3. the newest by the last change of an agent or a person.
 What belongs to another branch than the checked-out one comes after what belongs to this one. When CLAUDE.local.md comes to declare another
-workflow, it moves the session that was following it, not one that works on something else beside it.
+workflow, it moves the session that was following it, not one that works on something else beside it. What is part of
+another workflow is never chosen: that one tells it along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast import clock
@@ -43,16 +44,25 @@ class Circumstances:
 
 def choose(workflows: Sequence[Workflow], circumstances: Circumstances) -> Choice:
     """The workflow to restore."""
-    active = sorted(
-        (each for each in workflows if each.standing == "active"),
-        key=lambda each: _rank(each, circumstances),
-    )
-    rest = [each for each in workflows if each.standing != "active"]
+    alone = [each for each in workflows if each.standing == "active" and not each.part_of]
+    active = sorted(alone, key=lambda each: _rank(each, circumstances))
+    rest = [each for each in workflows if each not in alone]
     if not active:
         return Choice(None, "no workflow is active", tuple(rest))
-    chosen, why = _first(active, circumstances)
+    chosen, why = _first(active, _following(workflows, circumstances))
     others = [each for each in active if each is not chosen]
     return Choice(chosen, why, (*others, *rest))
+
+
+def _following(workflows: Sequence[Workflow], circumstances: Circumstances) -> Circumstances:
+    """The same, where what the session took up has become part of another workflow since."""
+    claim = circumstances.claim
+    around = next(
+        (each.part_of for each in workflows if claim and each.key == claim.workflow), None
+    )
+    if claim is None or around is None:
+        return circumstances
+    return replace(circumstances, claim=claim._replace(workflow=around))
 
 
 def _first(active: Sequence[Workflow], circumstances: Circumstances) -> tuple[Workflow, str]:

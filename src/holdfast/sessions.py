@@ -13,7 +13,7 @@ import os
 from datetime import datetime
 from typing import NamedTuple
 
-from holdfast import versions
+from holdfast import clock, versions
 from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.regular import read_json
@@ -83,10 +83,21 @@ def remember(state_dir: str | None, claim: Claim, now: datetime) -> None:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         record = stamped("sessions", claim._asdict())
         replace_file(path, json.dumps(record, indent=1).encode(), mode=0o600)
+        os.utime(path, (now.timestamp(), now.timestamp()))
         prune(state_dir, "sessions", now)
     except OSError:
         # Selection falls back to what is declared; nothing of the workflow is lost.
         return
+
+
+def last_heard(state_dir: str | None, session: str | None) -> datetime | None:
+    """When *session* was last restored, changed something by command, or began to be compacted."""
+    if not state_dir or not session:
+        return None
+    try:
+        return clock.from_mtime(os.stat(_path(state_dir, session)).st_mtime)
+    except OSError:
+        return None
 
 
 def others(state_dir: str | None, session: str | None, root: str) -> list[Claim]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from holdfast import (
@@ -18,7 +19,7 @@ from holdfast import (
     settings,
     sidecar,
 )
-from holdfast.clock import Clock
+from holdfast.clock import Clock, ago
 from holdfast.errors import HoldfastError, NewerRecord
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.registry import FORMATS
@@ -26,6 +27,8 @@ from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
 from holdfast.selection import Choice, Circumstances, choose
 from holdfast.store import HOOK_WAIT, Store
+
+_OF_INTEREST = timedelta(days=1)  # for so long another session may still be at work
 
 
 @dataclass
@@ -50,10 +53,10 @@ class Synced:
     def root(self) -> str:
         return str(self.place.root)
 
-    def choice(self) -> Choice:
-        """The workflow that this session gets."""
+    def choice(self, of: str = "") -> Choice:
+        """The workflow that this session gets; with *of*, among those of that format."""
         return choose(
-            self.workflows,
+            [each for each in self.workflows if of in {"", each.format}],
             Circumstances(
                 now=self.place.now,
                 branch=self.place.branch,
@@ -121,20 +124,41 @@ class Synced:
             self.claim = sessions.Claim(self.session, self.root, "", at, "")
             sessions.remember(self.state_dir, self.claim, self.place.now)
 
+    def heard_of(self) -> None:
+        """This session is still there."""
+        if self.claim:
+            sessions.remember(self.state_dir, self.claim, self.place.now)
+
+    def elsewhere(self, workflow: Workflow) -> str:
+        """That another session works on *workflow* as well, in one line; empty where none does."""
+        if not self.session:
+            return ""
+        key = workflow.part_of or workflow.key
+        claims = sessions.others(self.state_dir, self.session, self.root)
+        heard = [
+            at
+            for each in claims
+            if each.workflow == key and (at := sessions.last_heard(self.state_dir, each.session))
+        ]
+        last = max(heard, default=None)
+        if last is None or self.place.now - last > _OF_INTEREST:
+            return ""
+        return f"another session worked on it {ago(last, self.place.now)}"
+
     def take(self, workflow: Workflow) -> None:
         """Record that this session owns *workflow*, from now on or still."""
         if not self.session:
             return
-        same = self.claim and (self.claim.workflow, self.claim.root) == (workflow.key, self.root)
+        key = workflow.part_of or workflow.key
+        same = self.claim and (self.claim.workflow, self.claim.root) == (key, self.root)
         if not same:
             forecast.forget(self.state_dir, self.session)
             delivery.forget(self.state_dir, self.session)
             local = (each for each in self.workflows if each.declared == "local")
             declared = next((each.key for each in local if each.standing == "active"), "")
             at = self.place.now.isoformat()
-            self.claim = sessions.Claim(self.session, self.root, workflow.key, at, declared)
-        if self.claim:
-            sessions.remember(self.state_dir, self.claim, self.place.now)
+            self.claim = sessions.Claim(self.session, self.root, key, at, declared)
+        self.heard_of()
 
 
 def place_for(

@@ -260,7 +260,7 @@ def test_a_finished_workflow_is_left_over(patient: Patient) -> None:
     patient.project.run("phase", "set", "3", "--status", "completed")
     (found,) = [each for each in patient.found("note") if each["check"] == "left over"]
     assert found["fix"] == "holdfast complete W"
-    assert any("completed 'W'" in each for each in patient.doctor("--fix")["fixed"])
+    assert any("Workflow completed: W" in each for each in patient.doctor("--fix")["fixed"])
     assert patient.project.state_files() == []
     assert list((patient.project.root / ".claude/holdfast/archive").iterdir())
 

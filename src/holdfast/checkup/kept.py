@@ -14,8 +14,7 @@ from holdfast.checkup.finding import Finding
 from holdfast.clock import Clock
 from holdfast.errors import StateUnreadable
 from holdfast.formats.base import Workflow
-from holdfast.formats.canonical import lifecycle
-from holdfast.formats.registry import FORMATS
+from holdfast.formats.registry import FORMATS, format_of
 from holdfast.plaintext import one_line
 from holdfast.project import Surroundings
 from holdfast.regular import read_file
@@ -125,25 +124,24 @@ def _save(surroundings: Surroundings, clock: Clock) -> str:
 def _leftovers(synced: Synced) -> Iterator[Finding]:
     """What nobody has put an end to."""
     for each in synced.workflows:
-        if not each.kept or each.standing not in {"finished", "stale"}:
+        if not each.left_over:
             continue
         name = shlex.quote(each.name)
         what, fix = (
             f"{each.name!r} is {each.standing}, and still there",
-            f"holdfast complete {name}",
+            f"{each.briefing.ended_with} {name}",
         )
         if each.standing == "stale":
             yield Finding(
                 "left over", "note", what, each.remark, f"{fix}, or holdfast resume {name}"
             )
         else:
-            repair = partial(_complete, synced, each) if each.format == "canonical" else None
+            repair = partial(_complete, synced, each)
             yield Finding("left over", "note", what, each.remark, fix, repair)
 
 
 def _complete(synced: Synced, workflow: Workflow) -> str:
-    stone = lifecycle.complete(synced.place, workflow.key)
-    return f"completed {workflow.name!r}; its last state is in {stone.archive}"
+    return format_of(workflow).complete(synced.place, workflow)[0]
 
 
 def _tracked(synced: Synced) -> Iterator[Finding]:

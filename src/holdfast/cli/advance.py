@@ -5,33 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 
 from holdfast import delivery
 from holdfast.briefing import shown
-from holdfast.cli.app import App, pass_app, say, tell
+from holdfast.cli.app import App, pairs, pass_app, say, tell
 from holdfast.cli.naming import workflow_option
 from holdfast.errors import IllegalMove
 from holdfast.formats.canonical import lifecycle
 from holdfast.formats.canonical.declaration import Status, WorkflowType
 from holdfast.formats.canonical.lifecycle import Beginning
-from holdfast.formats.canonical.sources.values import scalar
 from holdfast.formats.canonical.state import State
 from holdfast.formats.canonical.unite import normal_reading
 from holdfast.formats.canonical.view import Known, workflow_of
 from holdfast.reading import resolve
-
-
-def _pairs(values: tuple[str, ...]) -> dict[str, Any]:
-    pairs = {}
-    for value in values:
-        key, sign, text = value.partition("=")
-        if not sign or not key.strip():
-            raise click.BadParameter(f"{value!r} is not of the form key=value")
-        pairs[key.strip()] = scalar(text.strip())
-    return pairs
 
 
 def _meaningful(texts: tuple[str, ...]) -> None:
@@ -43,9 +32,9 @@ def _change(
     app: App, name: str | None, verb: str, mutate: Callable[[State], State], *details: str
 ) -> Known:
     synced = app.change()
-    workflow = app.canonical(synced, name)
+    workflow = app.general(synced, name)
     known = lifecycle.change(synced.place, workflow.key, mutate)
-    tell(synced, known, verb, *details)
+    tell(synced, workflow_of(known, synced.place), verb, *details)
     return known
 
 
@@ -86,12 +75,12 @@ def start(
     _meaningful((*reminders, *reading))
     synced = app.change(save=False, stay=False)
     names = [each.strip() for each in (*phases.split(","), *named) if each.strip()]
-    beginning = Beginning(name.strip(), kind, names, reading, reminders, _pairs(context), apart)
+    beginning = Beginning(name.strip(), kind, names, reading, reminders, pairs(context), apart)
     known = lifecycle.start(synced.place, beginning)
     workflow = workflow_of(known, synced.place)
     tell(
         synced,
-        known,
+        workflow,
         "started",
         f"kept in {synced.place.root / (workflow.briefing.state_path or '')}",
     )
@@ -230,13 +219,13 @@ def _items(app: App, name: str | None, field: str, items: tuple[str, ...], drop:
         return lifecycle.with_items(state, field, add, gone)
 
     synced = app.change()
-    known = lifecycle.change(synced.place, app.canonical(synced, name).key, mutate)
+    known = lifecycle.change(synced.place, app.general(synced, name).key, mutate)
     _really_gone(known, [item for item in gone if item in getattr(known.state, field)])
     if field == "required_reading" and not drop:
         roots = synced.place.settings.reading_roots
         troubled = [each for each in resolve(synced.place.root, items, roots) if each.trouble]
         told.extend(f"{each.trouble}: {each.path}" for each in troubled)
-    tell(synced, known, "noted", *told)
+    tell(synced, workflow_of(known, synced.place), "noted", *told)
 
 
 def _really_gone(known: Known, still: list[str]) -> None:
@@ -253,17 +242,17 @@ def _really_gone(known: Known, still: list[str]) -> None:
 @pass_app
 def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str | None) -> None:
     """Set context values. Whole numbers, true and false are kept as such."""
-    pairs = _pairs(values)
-    if not pairs and not drop:
+    set_to = pairs(values)
+    if not set_to and not drop:
         raise click.UsageError("Nothing to do: give K=V or --drop KEY.")
 
     def mutate(state: State) -> State:
         missing = [key for key in drop if key not in state.context]
         if missing:
             raise IllegalMove(f"there is no context value {missing[0]!r}")
-        return lifecycle.with_context(state, pairs, drop)
+        return lifecycle.with_context(state, set_to, drop)
 
-    details = [f"{key} = {shown(value)}" for key, value in pairs.items()]
+    details = [f"{key} = {shown(value)}" for key, value in set_to.items()]
     known = _change(app, name, "noted", mutate, *details, *(f"taken out: {key}" for key in drop))
     _really_gone(known, [key for key in drop if key in known.state.context])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +15,8 @@ from holdfast.cli.terminal import emit
 from holdfast.clock import Clock, iso
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
-from holdfast.formats.canonical.view import Known, workflow_of
+from holdfast.formats.canonical.sources.values import scalar
+from holdfast.formats.registry import FORMATS, format_of
 from holdfast.guidance import for_person
 from holdfast.plaintext import clean, escaped, one_line
 from holdfast.project import Surroundings
@@ -94,35 +96,44 @@ class App:
             )
         return self.surroundings.session
 
-    def meant(self, synced: Synced, name: str | None) -> Workflow:
-        """The workflow called *name*, else the one that this session gets."""
+    def meant(self, synced: Synced, name: str | None, of: str = "") -> Workflow:
+        """The workflow called *name*, else the one that this session gets; with *of*, of that format."""
+        among = [each for each in synced.workflows if of in {"", each.format}]
         if name:
-            return find(synced.workflows, name)
-        choice = synced.choice()
-        finished = _just_finished(synced)
+            return find(among, name)
+        choice = synced.choice(of)
+        finished = _just_finished(synced, among)
         if finished and (choice.chosen is None or _later(finished, choice.chosen, synced)):
             return finished
         if choice.chosen is None:
             raise NoSuchWorkflow(
                 f"{choice.why} in {synced.root}",
-                hint="Begin one with `holdfast start NAME`; `holdfast why` tells what was looked at.",
+                hint=f"Begin one with `holdfast {_start(of)}`; `holdfast why` tells what was looked at.",
             )
         return choice.chosen
 
-    def canonical(self, synced: Synced, name: str | None) -> Workflow:
-        """The same, for commands that only the canonical format has."""
+    def general(self, synced: Synced, name: str | None) -> Workflow:
+        """The same, for commands that a format with a group of its own does not have."""
         workflow = self.meant(synced, name)
-        if workflow.format != "canonical":
+        group = format_of(workflow).group
+        if group:
             raise IllegalMove(
                 f"{workflow.name!r} is a {workflow.format} workflow",
-                hint=f"It has its own commands: holdfast {workflow.format} --help",
+                hint=f"It has its own commands: holdfast {group} --help",
             )
         return workflow
 
 
-def _just_finished(synced: Synced) -> Workflow | None:
+def _start(of: str) -> str:
+    group = next((each.group for each in FORMATS if each.name == of), "")
+    return f"{group} start" if group else "start NAME"
+
+
+def _just_finished(synced: Synced, among: Sequence[Workflow]) -> Workflow | None:
     """The workflow that is not active any more but still there: this session's, else the last one."""
-    kept = [each for each in synced.workflows if each.kept and each.standing != "ignored"]
+    kept = [
+        each for each in among if each.kept and each.standing != "ignored" and not each.put_away
+    ]
     own = [each for each in kept if synced.claim and each.key == synced.claim.workflow]
     last = max(own or kept, key=lambda each: each.changed_at, default=None)
     return last if last and last.standing != "active" else None
@@ -148,9 +159,19 @@ def dump(value: object) -> None:
     click.echo(escaped(text).encode("utf-8", "replace"))
 
 
-def tell(synced: Synced, known: Known, verb: str, *details: str) -> None:
-    """Say where a canonical workflow stands now; whoever changed it has taken it up."""
-    workflow = workflow_of(known, synced.place)
+def pairs(values: Sequence[str]) -> dict[str, Any]:
+    """What is given as K=V."""
+    found = {}
+    for value in values:
+        key, sign, text = value.partition("=")
+        if not sign or not key.strip():
+            raise click.BadParameter(f"{value!r} is not of the form key=value")
+        found[key.strip()] = scalar(text.strip())
+    return found
+
+
+def tell(synced: Synced, workflow: Workflow, verb: str, *details: str) -> None:
+    """Say where *workflow* stands now; whoever changed it has taken it up."""
     synced.take(workflow)
     synced.observe(workflow, COMMAND_WAIT)
     say(for_person(workflow.briefing, verb))

@@ -55,9 +55,9 @@ def simulate(
         if claim:
             sessions.remember(state_dir, claim, app.clock.now())
         door = (
-            InSubprocess({**os.environ, "XDG_STATE_HOME": folder}, here.cwd)
+            InSubprocess({**os.environ, "XDG_STATE_HOME": folder, "HOLDFAST_PLAYED": "1"}, here.cwd)
             if in_subprocess
-            else InProcess(here._replace(state_dir=state_dir), app.clock)
+            else InProcess(here._replace(state_dir=state_dir, played=True), app.clock)
         )
         who = Session(session or "simulated", here.cwd)
         with compactions.uncounted(synced.place, synced.workflows, COMMAND_WAIT):

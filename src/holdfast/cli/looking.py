@@ -66,6 +66,7 @@ def _standing(app: App, synced: Synced, name: str | None) -> dict[str, Any]:
             "workflow": None,
             "reading": None,
             "compactions": None,
+            "cautions": [],
             "notes": synced.notes,
         }
     chosen = app.meant(synced, name)
@@ -74,6 +75,7 @@ def _standing(app: App, synced: Synced, name: str | None) -> dict[str, Any]:
         "workflow": _facts(chosen),
         "reading": asdict(fates.of(synced, chosen)),
         "compactions": compactions.survived(synced.place, chosen).facts,
+        "cautions": restore.cautions(synced, chosen),
         "notes": synced.notes,
     }
 

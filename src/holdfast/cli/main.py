@@ -15,6 +15,7 @@ from holdfast.cli import (
     doctor,
     installer,
     looking,
+    skill,
     standing,
     terminal,
 )
@@ -75,6 +76,7 @@ def statusline() -> None:
 for command in (
     *advance.COMMANDS,
     *standing.COMMANDS,
+    *skill.COMMANDS,
     *looking.COMMANDS,
     *doctor.COMMANDS,
     *installer.COMMANDS,

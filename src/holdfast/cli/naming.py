@@ -29,10 +29,12 @@ def find(workflows: Sequence[Workflow], name: str) -> Workflow:
         lambda each: _folded(each.name) == wanted,
         lambda each: wanted in _handles(each),
         lambda each: _folded(each.name).startswith(wanted),
+        lambda each: _folded(each.handle or "").startswith(wanted),
     )
     found = next((hit for way in ways if (hit := [each for each in workflows if way(each)])), [])
-    if len(found) == 1:
-        return found[0]
+    active = [each for each in found if each.standing == "active"]
+    if len(found) == 1 or len(active) == 1:
+        return (active or found)[0]
     if found:
         names = ", ".join(f"{each.name!r} ({_handles(each)[0]})" for each in found)
         raise NoSuchWorkflow(
@@ -43,10 +45,11 @@ def find(workflows: Sequence[Workflow], name: str) -> Workflow:
 
 
 def _handles(workflow: Workflow) -> list[str]:
-    """What else a workflow may be called: its plan, its state file, the folder of either."""
+    """What else a workflow may be called: its plan, its state file, a short name or their folders."""
     paths = [path for path in (workflow.source, workflow.briefing.state_path) if path]
     folders = [PurePosixPath(path).parent.name for path in paths]
-    return [_folded(handle) for handle in (*paths, *folders) if handle] or [workflow.key]
+    short = [workflow.handle] if workflow.handle else folders
+    return [_folded(handle) for handle in (*paths, *short) if handle] or [workflow.key]
 
 
 def _folded(name: str) -> str:

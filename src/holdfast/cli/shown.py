@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast import fates
+from holdfast import fates, restore
 from holdfast.briefing import Briefing
 from holdfast.cli import terminal
 from holdfast.cli.terminal import put
@@ -44,7 +44,7 @@ def sheet(synced: Synced, workflow: Workflow, survived: Survived, why: str) -> N
     _row("chosen", why)
     if workflow.remark:
         _row("remark", one_line(workflow.remark), terminal.WARNING)
-    for note in synced.notes:
+    for note in (*restore.cautions(synced, workflow), *synced.notes):
         _row("note", one_line(note), terminal.WARNING)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import click
 
-from holdfast import delivery, restore
+from holdfast import delivery, ledger, restore
 from holdfast.cli.app import App, pass_app, say, tell
 from holdfast.cli.naming import find, name_argument
 from holdfast.clock import iso
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
 from holdfast.formats.canonical import lifecycle
+from holdfast.formats.canonical.view import workflow_of
+from holdfast.formats.registry import format_of
 from holdfast.guidance import for_person
 from holdfast.sync import Synced
 
@@ -19,13 +21,11 @@ from holdfast.sync import Synced
 @name_argument()
 @pass_app
 def complete(app: App, name: str | None) -> None:
-    """End the workflow: its file is archived and deleted, and it stays ended."""
+    """End the workflow: its file is put away, and it stays ended."""
     synced = app.change(save=False)
-    workflow = app.canonical(synced, name)
-    tombstone = lifecycle.complete(synced.place, workflow.key)
-    say(f"Workflow completed: {workflow.name}. Its last state is in {tombstone.archive}")
-    if workflow.declared:
-        say("The markdown that declares it stays as it is; it counts again when it is changed.")
+    workflow = app.meant(synced, name)
+    for line in format_of(workflow).complete(synced.place, workflow):
+        say(line)
 
 
 @click.command()
@@ -43,10 +43,10 @@ def undo(app: App, name: str | None) -> None:
         changes = (iso(each.changed_at) for each in synced.workflows if each.kept)
         ended = lifecycle.ended_since(synced.place, max(changes, default=""))
     if ended:
-        tell(synced, lifecycle.revive(synced.place, ended), "brought back")
-        return
-    workflow = app.canonical(synced, name)
-    tell(synced, lifecycle.undo(synced.place, workflow.key), "set back")
+        known, verb = lifecycle.revive(synced.place, ended), "brought back"
+    else:
+        known, verb = lifecycle.undo(synced.place, app.general(synced, name).key), "set back"
+    tell(synced, workflow_of(known, synced.place), verb)
 
 
 @click.command()
@@ -60,7 +60,7 @@ def switch(app: App, name: str) -> None:
     if workflow.standing not in {"active", "stale"}:
         raise IllegalMove(f"{workflow.name!r} is {workflow.standing}: {workflow.remark}")
     if workflow.standing == "stale":
-        lifecycle.touch(synced.place, workflow.key)
+        format_of(workflow).touch(synced.place, workflow)
     synced.take(workflow)
     say(for_person(workflow.briefing, "of this session"))
 
@@ -79,9 +79,10 @@ def resume(app: App, name: str | None) -> None:
         if ended:
             lifecycle.revive(synced.place, ended)
         elif live and live.standing == "ignored":
-            lifecycle.ignore(synced.place, live.key, live.name, ignored=False)
+            place = synced.place
+            ledger.ignore(place.store, live.key, live.name, place.now, ignored=False)
         elif live and live.standing == "stale":
-            lifecycle.touch(synced.place, live.key)
+            format_of(live).touch(synced.place, live)
         key = ended or (live.key if live else "")
         synced = app.change()
     else:
@@ -91,13 +92,21 @@ def resume(app: App, name: str | None) -> None:
     if workflow.standing != "active":
         raise IllegalMove(
             f"{workflow.name!r} is {workflow.standing}: {workflow.remark}",
-            hint="`holdfast phase set N` goes on with it, `holdfast start NAME` begins it again.",
+            hint=_onward(workflow),
         )
     synced.take(workflow)
     plan = restore.reading_of(synced, workflow, "now")
     say(restore.text(synced, workflow, synced.choice(), "now", plan))
     if not synced.session:
         say("\nNo session is known here, so this was shown and not taken up.")
+
+
+def _onward(workflow: Workflow) -> str:
+    """How to go on with what is not active."""
+    group = format_of(workflow).group
+    if group:
+        return f"`holdfast {group} start` begins it again."
+    return "`holdfast phase set N` goes on with it, `holdfast start NAME` begins it again."
 
 
 def _live_or_ended(synced: Synced, name: str) -> tuple[Workflow | None, str | None]:
@@ -123,7 +132,8 @@ def ignore(app: App, name: str | None) -> None:
     """Leave a workflow alone: neither save nor restore it until `holdfast resume`."""
     synced = app.change(save=False)
     workflow = app.meant(synced, name)
-    lifecycle.ignore(synced.place, workflow.key, workflow.name, ignored=True)
+    place = synced.place
+    ledger.ignore(place.store, workflow.key, workflow.name, place.now, ignored=True)
     if synced.claim and synced.claim.workflow == workflow.key:
         delivery.forget(synced.state_dir, synced.session)
     say(f"Workflow ignored: {workflow.name}. Take it up again: holdfast resume {workflow.name!r}")

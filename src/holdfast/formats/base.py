@@ -45,9 +45,13 @@ class Workflow:
     created_at: datetime | None = None
     declared: Literal["local", "plan"] | None = None
     declared_at: float = 0.0  # mtime of what declares it
+    handle: str | None = None  # a short name of its own, beside the one that people gave it
     source: str | None = None  # the plan that it is known by, relative to the root
     branch: str | None = None
-    remark: str = ""  # one line: why it is not active
+    remark: str = ""  # one line: why it is not active, or not by itself
+    cautions: tuple[str, ...] = ()  # what whoever goes on with it has to know, one line each
+    part_of: str | None = None  # the key of an active workflow that tells it along
+    put_away: bool = False  # it has ended, and nothing is left to be done about its file
     saved_at: datetime | None = None  # None while nothing is saved
     saved_by: str | None = None  # an event, a command, or BY_HAND; None when that is not known
     behind: bool = False  # whether what is saved is not what holds now, so that a save is due
@@ -60,6 +64,11 @@ class Workflow:
     def kept(self) -> bool:
         """Whether there is a state file, and not only a declaration."""
         return self.briefing.state_path is not None
+
+    @property
+    def left_over(self) -> bool:
+        """Whether it is not worked on any more, and nobody has put an end to it."""
+        return self.kept and self.standing in {"finished", "stale"} and not self.put_away
 
 
 @dataclass
@@ -89,6 +98,7 @@ class Format(Protocol):
     name: str
     folders: tuple[str, ...]  # below the root, where its states are kept
     personal: bool  # whether they are one person's, so that git should ignore them
+    group: str  # its group of commands; empty where the general ones are its own
 
     def paths(self, root: Path) -> list[Path]:
         """The files that lie where states of this format lie, whatever is in them."""
@@ -101,3 +111,12 @@ class Format(Protocol):
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What is right or wrong in *raw*; None when it is not this format's."""
+
+    def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        """End *workflow*, as its document asks; what to say of it, one line each."""
+
+    def touch(self, place: Place, workflow: Workflow) -> None:
+        """Somebody goes on with *workflow*, so that it is not stale any more."""
+
+    def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
+        """A session goes on after a compaction at *compacted*; write it down if the document asks."""

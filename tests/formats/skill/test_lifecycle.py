@@ -171,13 +171,13 @@ def test_a_compaction_is_noted_once(holdfast_project: Project) -> None:
     here = place(holdfast_project)
     held = execution(holdfast_project, 1)
     for _ in range(3):
-        lifecycle.resume(here, held.key, compacted=here.now)
+        lifecycle.note_compaction(here, held.key, here.now, 1.0)
     assert len(history(held.path, "context_compacted")) == 1
     holdfast_project.clock.advance(hours=1)
     later = place(holdfast_project)
     lifecycle.resume(later, held.key)
     assert len(history(held.path, "context_compacted")) == 1
-    lifecycle.resume(later, held.key, compacted=later.now)
+    lifecycle.note_compaction(later, held.key, later.now, 1.0)
     assert [each["note"] for each in history(held.path, "context_compacted")] == (
         ["session resumed"] * 2
     )
@@ -360,13 +360,12 @@ def test_a_skill_whose_name_is_no_file_name_is_refused(
 def test_an_index_that_is_missing_or_wrong_is_made_anew(
     content: str | None, holdfast_project: Project
 ) -> None:
-    """From the files, by the next command or when asked."""
+    """From the files, by a cleanup as by any command."""
     here = place(holdfast_project)
     held = lifecycle.start_dev(here, FEATURE).held
     path = here.root / files.INDEX
     path.unlink() if content is None else path.write_text(content, "utf-8")
-    assert lifecycle.repair_index(here)
-    assert not lifecycle.repair_index(here)
+    assert lifecycle.clean(here) == []
     assert index_ids(holdfast_project) == [held.path.stem]
 
 

@@ -1,12 +1,13 @@
-"""The canonical format as the rest of the house sees it: sync, and inspect."""
+"""The canonical format as the rest of the house sees it."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 from holdfast.errors import HoldfastError
-from holdfast.formats.base import Place, Report, Survey
-from holdfast.formats.canonical import files, inspection, saving
+from holdfast.formats.base import Place, Report, Survey, Workflow
+from holdfast.formats.canonical import files, inspection, lifecycle, saving
 from holdfast.formats.canonical import view as views
 from holdfast.formats.canonical.sources.look import look_at_markdown
 from holdfast.formats.canonical.view import View
@@ -18,6 +19,7 @@ class Canonical:
     name = "canonical"
     folders: tuple[str, ...] = (files.FOLDER,)
     personal = True
+    group = ""
 
     def paths(self, root: Path) -> list[Path]:
         return files.paths(root)
@@ -48,6 +50,20 @@ class Canonical:
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What a strict reader of the document would object to."""
         return inspection.inspect(path, raw)
+
+    def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        tombstone = lifecycle.complete(place, workflow.key)
+        line = f"Workflow completed: {workflow.name}. Its last state is in {tombstone.archive}"
+        if not workflow.declared:
+            return (line,)
+        stays = "The markdown that declares it stays as it is; it counts again when it is changed."
+        return line, stays
+
+    def touch(self, place: Place, workflow: Workflow) -> None:
+        lifecycle.touch(place, workflow.key)
+
+    def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
+        """The document asks for nothing."""
 
 
 def _looked(view: View) -> list[tuple[str, str]]:

@@ -314,17 +314,6 @@ def undo(place: Place, key: str) -> Known:
         return _save(place, known, restored)
 
 
-def ignore(place: Place, key: str, name: str, *, ignored: bool) -> None:
-    """Leave a workflow alone: it is neither saved nor restored until it is resumed."""
-    with place.store.lock(COMMAND_WAIT):
-        entries = ledger.load(place.store)
-        if ignored:
-            entries.ignored[key] = name
-        else:
-            entries.ignored.pop(key, None)
-        ledger.save(place.store, entries, place.now)
-
-
 def ended_since(place: Place, moment: str) -> str | None:
     """The key of the workflow that ended last, if that was after *moment*."""
     return next((key for key, at, _ in _latest_first(place) if at > moment), None)

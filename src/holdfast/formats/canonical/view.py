@@ -25,6 +25,9 @@ from holdfast.formats.canonical.sources.look import look_at_markdown
 from holdfast.formats.canonical.state import State, seen_of_state
 from holdfast.ledger import Ledger
 
+_KEPT_WITH = ("holdfast phase next", "holdfast remind", "holdfast context")
+_ENDED_WITH = "holdfast complete"
+
 _DELETED = "its state file was removed by hand, so it counts as finished"
 
 
@@ -248,6 +251,8 @@ def workflow_of(known: Known, place: Place) -> Workflow:
             reminders=tuple(state.key_reminders),
             context=tuple(state.context.items()),
             state_path=place.store.relative(known.held.path) if known.held else None,
+            kept_with=_KEPT_WITH,
+            ended_with=_ENDED_WITH,
         ),
         changed_at=changed_at(known, place),
         created_at=clock.parse(state.created_at) if known.held else None,

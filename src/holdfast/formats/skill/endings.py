@@ -14,12 +14,13 @@ _COMPACTED = "context_compacted"
 def take_up(state: State, at: str, *, compacted: datetime | None = None) -> State:
     """A session goes on with it. A compaction since the last one told is noted, once."""
     after = moved(state, at, although_blocked=True)
-    if compacted and not _is_told(state, compacted):
+    if compacted and not is_told(state, compacted):
         record(after, at, _COMPACTED, note="session resumed")
     return after
 
 
-def _is_told(state: State, compacted: datetime) -> bool:
+def is_told(state: State, compacted: datetime) -> bool:
+    """Whether the history has that compaction."""
     # The history has whole seconds, as `date -Iseconds` writes them.
     since = compacted.replace(microsecond=0)
     told = (moment(each.get("at")) for each in state.history if each.get("event") == _COMPACTED)
@@ -33,7 +34,8 @@ def complete(state: State, at: str, *, although: str | None = None) -> State:
     if left and although is None:
         raise IllegalMove(
             f"{state.name!r} is not done: {', '.join(left)}",
-            hint="Finish that, or tell why it ends all the same: holdfast skill complete --force REASON",
+            hint="Finish that, or tell why it ends all the same: holdfast skill complete --force REASON. "
+            "To give it up: holdfast skill abandon",
         )
     after.workflow.status = "completed"
     after.workflow.completed_at = at

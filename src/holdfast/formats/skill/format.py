@@ -1,16 +1,18 @@
-"""The skill format as the rest of the house sees it: sync, and inspect.
+"""The skill format as the rest of the house sees it.
 
-Hooks do not write these files: skills do, with jq or by our commands. A hook only keeps a copy in
-our own folder, so that a state that gets damaged can be brought back.
+Hooks do not write these files: skills do, with jq or by our commands. There is one exception, because
+the document asks for it: that a session goes on after a compaction is noted in the history. Else a
+hook only keeps a copy in our own folder, so that a state that gets damaged can be brought back.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 from holdfast.errors import HoldfastError
-from holdfast.formats.base import Place, Report, Survey
-from holdfast.formats.skill import files, inspection
+from holdfast.formats.base import Place, Report, Survey, Workflow
+from holdfast.formats.skill import files, inspection, lifecycle
 from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.telling import workflows_of
 
@@ -21,6 +23,7 @@ class Skill:
     name = "skill"
     folders: tuple[str, ...] = (files.ACTIVE, files.COMPLETED)
     personal = True
+    group = "skill"
 
     def paths(self, root: Path) -> list[Path]:
         return files.paths(root)
@@ -47,6 +50,17 @@ class Skill:
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What a strict reader of the document would object to."""
         return inspection.inspect(path, raw)
+
+    def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        """The last line is the signal that the document asks for."""
+        ended = lifecycle.complete(place, workflow.key)
+        return f"Workflow completed: {workflow.name}. It lies in {ended.path}", ended.signal
+
+    def touch(self, place: Place, workflow: Workflow) -> None:
+        lifecycle.resume(place, workflow.key)
+
+    def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
+        lifecycle.note_compaction(place, workflow.key, compacted, wait)
 
 
 def _uncopied(place: Place, held: Held) -> bool:

@@ -18,7 +18,7 @@ from typing import Concatenate, ParamSpec
 from holdfast import clock
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable, StateUnwritable
 from holdfast.formats.base import Place
-from holdfast.formats.skill import beginnings, endings, files, index
+from holdfast.formats.skill import beginnings, endings, facts, files, index
 from holdfast.formats.skill.files import Found, Held, Unusable
 from holdfast.formats.skill.model import State, read
 from holdfast.formats.skill.moving import refuse_ended, stamp
@@ -181,9 +181,27 @@ def change(
         return changed
 
 
-def resume(place: Place, key: str, *, compacted: datetime | None = None) -> Held:
-    """Take the workflow up; a compaction at that time is noted in its history, once."""
-    return change(place, key, endings.take_up, compacted=compacted)
+def resume(place: Place, key: str) -> Held:
+    """Take the workflow up."""
+    return change(place, key, endings.take_up)
+
+
+def note_compaction(place: Place, key: str, compacted: datetime, wait: float) -> None:
+    """A session goes on with the workflow, and with a /tdd within; noted once in their histories.
+
+    Where something is wrong with a file nothing is written: this is called by hooks.
+    """
+    with place.store.lock(wait):
+        live = files.look(place.store).live
+        chosen = next((each for each in live if each.key == key), None)
+        if chosen is None:
+            return
+        inside = [each for each in live if facts.is_part_of(each.state, chosen.state)]
+        for held in (chosen, *inside):
+            if not held.problems and not endings.is_told(held.state, compacted):
+                after = endings.take_up(held.state, stamp(place.now), compacted=compacted)
+                _put(place, held.path, after, previous=held.raw)
+        index.update(place.store, files.look(place.store), stamp(place.now))
 
 
 def complete(place: Place, key: str, *, although: str | None = None) -> Ended:
@@ -348,12 +366,3 @@ def _all(place: Place) -> Iterator[tuple[Removed, Held | Unusable]]:
     for lost in found.unusable:
         if lost.is_ours:
             yield Removed(relative(lost.path), lost.reason), lost
-
-
-def repair_index(place: Place) -> bool:
-    """Write the index anew where it is not true; whether it was not."""
-    if index.is_true(place.store, files.look(place.store)):
-        return False
-    with place.store.lock(COMMAND_WAIT):
-        index.update(place.store, files.look(place.store), stamp(place.now))
-    return True

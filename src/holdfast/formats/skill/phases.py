@@ -28,6 +28,8 @@ EXECUTION = "task_execution"
 PULL_REQUEST = "pr_creation"
 PR_CREATED = "pr_created"
 
+_RUN = "Record a run that passes: holdfast skill tdd run --passed"
+
 # What is asked of a checkpoint that the document names: one of these has to be told.
 _TELLS: dict[str, tuple[str, ...]] = {
     "lint": ("passed",),
@@ -91,12 +93,15 @@ def missing(state: State, phase: Phase) -> tuple[str, str]:
     if phase.name == PULL_REQUEST and PR_CREATED in state.pending:
         return "no pull request is recorded", f"Record it: holdfast skill checkpoint {PR_CREATED}"
     if phase.name == "red" and not (phase.failure_confirmed and phase.failure_reason):
-        return "no failing test is confirmed", "Run it, see it fail, and tell the reason."
+        return (
+            "no failing test is confirmed",
+            "Run it, see it fail, and tell the reason: holdfast skill tdd fails REASON",
+        )
     if phase.name == "green" and not phase.tests_passing:
-        return "the tests do not pass yet", "Record a run that passes."
+        return "the tests do not pass yet", _RUN
     failed = state.test_state is not None and state.test_state.last_result == "failed"
     if phase.name == "refactor" and failed:
-        return "the last test run failed", "Record a run that passes."
+        return "the last test run failed", _RUN
     return "", ""
 
 

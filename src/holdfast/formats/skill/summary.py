@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from holdfast import clock
 from holdfast.formats.skill import facts
 from holdfast.formats.skill.facts import Pushed
 from holdfast.formats.skill.model import Phase, State, Task, moment
@@ -197,14 +198,4 @@ def mismatch(state: State, branch: str | None) -> str | None:
 
 
 def _ago(at: datetime | None, now: datetime, minutes: str = "minutes") -> str:
-    """How long ago that was: "2 hours ago"; with *minutes* "min", "45 min ago"."""
-    if at is None:
-        return "unknown"
-    seconds = (now - at).total_seconds()
-    for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= length:
-            count = int(seconds // length)
-            if unit == "minute" and minutes != "minutes":
-                return f"{count} {minutes} ago"
-            return f"{count} {unit}{'' if count == 1 else 's'} ago"
-    return "just now"
+    return clock.ago(at, now, minutes) if at else "unknown"

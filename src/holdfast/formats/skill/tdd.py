@@ -98,7 +98,7 @@ def next_cycle(state: State, at: str) -> State:
     if unfinished:
         raise IllegalMove(
             f"phase {unfinished.name!r} of this cycle is not completed",
-            hint=f"A cycle ends with {COMMIT!r}: holdfast skill phase complete",
+            hint=f"A cycle ends with {COMMIT!r}: holdfast skill tdd done",
         )
     machine.cycle_count = (machine.cycle_count or 1) + 1
     machine.phases = [_unworked(phase) for phase in machine.phases]

@@ -3,54 +3,87 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast import clock
+from holdfast import clock, ledger
 from holdfast.briefing import Briefing
-from holdfast.formats.base import Place, Workflow
-from holdfast.formats.skill import facts
+from holdfast.formats.base import Place, Standing, Workflow
+from holdfast.formats.skill import facts, summary
 from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.model import State, moment
 from holdfast.formats.skill.moving import is_blocked
-from holdfast.formats.skill.phases import missing
+from holdfast.formats.skill.phases import EXECUTION, missing
+from holdfast.formats.skill.pushed import is_pushed
 from holdfast.formats.skill.standing import standing
 from holdfast.project import contains
+
+_KEPT_WITH_TASKS = (
+    "holdfast skill task complete",
+    "holdfast skill checkpoint",
+    "holdfast skill phase complete",
+)
+_KEPT_WITH_CYCLE = ("holdfast skill tdd run", "holdfast skill tdd done")
 
 
 def workflows_of(found: Found, place: Place) -> list[Workflow]:
     """One for each workflow; a completed one that is begun again is told as what it is now."""
+    ignored = ledger.load(place.store).ignored
     begun = {held.key for held in found.active}
     ended = [held for held in found.completed if held.key not in begun]
-    return [workflow_of(found, held, place) for held in (*found.active, *ended)]
+    return [workflow_of(found, held, place, ignored) for held in (*found.active, *ended)]
 
 
-def workflow_of(found: Found, held: Held, place: Place) -> Workflow:
-    stands, remark = standing(found, held, place)
+def workflow_of(found: Found, held: Held, place: Place, ignored: Collection[str] = ()) -> Workflow:
+    stands, remark = _standing(found, held, place, ignored)
     state = held.state
     inner, around = None, None
     if stands == "active":
-        live = [each.state for each in found.live]
-        inner = facts.nested(state, live)
-        around = next((each for each in live if facts.is_part_of(state, each)), None)
+        live = [each for each in found.live if each.key not in ignored]
+        inner = facts.nested(state, [each.state for each in live])
+        around = next((each for each in live if _tells_along(found, each, held, place)), None)
+    mismatch = None if state.over else summary.mismatch(state, place.branch)
     return Workflow(
         format="skill",
         key=held.key,
         standing=stands,
-        briefing=_briefing(state, place, inner, around, place.store.relative(held.path)),
+        briefing=_briefing(held, stands, place, inner, around),
         changed_at=min(held.changed_at, place.now),
         created_at=moment(state.workflow.created_at),
+        handle=held.path.stem,
         branch=state.workflow.branch,
-        remark=remark,
+        remark=f"told with {around.state.name!r}" if around else remark,
+        cautions=(mismatch,) if mismatch else (),
+        part_of=around.key if around else None,
+        put_away=held in found.completed or found.ended_as(held) is not None,
         saved_at=clock.from_mtime(held.mtime),
     )
 
 
+def _standing(
+    found: Found, held: Held, place: Place, ignored: Collection[str]
+) -> tuple[Standing, str]:
+    stands, remark = standing(found, held, place)
+    if held.key in ignored and stands != "finished":
+        return "ignored", f"ignored. Take it up again: holdfast resume {held.state.name!r}"
+    return stands, remark
+
+
+def _tells_along(found: Found, dev: Held, tdd: Held, place: Place) -> bool:
+    """Whether the /tdd is told with that /dev."""
+    return facts.is_part_of(tdd.state, dev.state) and standing(found, dev, place)[0] == "active"
+
+
 def _briefing(
-    state: State, place: Place, inner: State | None, around: State | None, path: str
+    held: Held, stands: Standing, place: Place, inner: State | None, around: Held | None
 ) -> Briefing:
+    state = held.state
     phase, phases = state.phase, state.state_machine.phases
     number = phases.index(phase) + 1 if phase and phase in phases else 1
+    asks = stands == "active" and facts.pull_request_due(state)
+    pushed = is_pushed(place.root, state.workflow.branch) if asks else None
+    reading = [*_reading(state, place.root), *(_reading(inner, place.root) if inner else ())]
     return Briefing(
         name=state.name,
         kind=state.skill,
@@ -58,23 +91,41 @@ def _briefing(
         phases=max(len(phases), 1),
         phase_name=phase.name if phase else f"Phase {number}",
         status="blocked" if is_blocked(state) and not state.over else state.workflow.status,
-        next_action=facts.next_action(state, inner),
+        next_action=facts.next_action(state, inner, pushed),
         gate=(missing(state, phase)[0] or None) if phase and not state.over else None,
-        reading=_reading(state, place.root),
-        context=tuple(_context(state, inner, around).items()),
-        state_path=path,
+        reading=tuple(dict.fromkeys(reading)),
+        context=tuple(_context(state, inner, around.state if around else None).items()),
+        state_path=place.store.relative(held.path),
+        kept_with=_kept_with(state, inner),
+        ended_with="holdfast skill abandon" if stands == "stale" else "holdfast skill complete",
     )
 
 
-def _reading(state: State, root: Path) -> tuple[str, ...]:
-    """The feature's file, where it is one in the project."""
-    path = state.context.feature_file
-    if not path or "\0" in path:
-        return ()
+def _kept_with(state: State, inner: State | None) -> tuple[str, ...]:
+    cycle = _KEPT_WITH_CYCLE if inner or facts.is_cycle(state) else ()
+    if facts.is_cycle(state):
+        return cycle
+    has_tasks = state.tasks or any(each.name == EXECUTION for each in state.state_machine.phases)
+    return (*(_KEPT_WITH_TASKS if has_tasks else _KEPT_WITH_TASKS[1:]), *cycle)
+
+
+def _reading(state: State, root: Path) -> Iterator[str]:
+    """The feature's file, and those of the folder that it is one of, as far as they are in the project."""
+    told = state.context
+    yield from _in_project(told.feature_file, root)
+    for each in told.folder_features if told.folder_mode else ():
+        path = each.get("file") or each.get("path") if isinstance(each, dict) else each
+        named = list(_in_project(path, root))
+        # Some write them relative to the folder.
+        yield from named or _in_project(f"{told.folder_path}/{path}", root)
+
+
+def _in_project(path: object, root: Path) -> Iterator[str]:
+    if not isinstance(path, str) or not path or "\0" in path:
+        return
     real = os.path.realpath(os.path.join(root, path))
-    if not contains(str(root), real) or not os.path.isfile(real):
-        return ()
-    return (f"@{os.path.relpath(real, root)}" if os.path.isabs(path) else f"@{path}",)
+    if contains(str(root), real) and os.path.isfile(real):
+        yield f"@{os.path.relpath(real, root)}" if os.path.isabs(path) else f"@{path}"
 
 
 def _context(state: State, inner: State | None, around: State | None) -> dict[str, Any]:
