@@ -99,9 +99,11 @@ def _whole(
 ) -> str:
     """The guidance, with the session's claim and what was delivered noted."""
     plan = restore.reading_of(synced, chosen, event.source, foreseen)
-    if event.source == "compact" and not surroundings.played:
+    compacted = event.source == "compact"
+    if compacted and not surroundings.played:
         entry.why += _resumed(synced, chosen)
-    synced.take(chosen)
+    if not (compacted and synced.has(chosen)):  # see _resumed
+        synced.take(chosen)
     synced.told()
     before = delivery.recall(synced.state_dir, synced.session)
     changed = _changed(plan, before, chosen)
@@ -129,7 +131,8 @@ def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) ->
 def _resumed(synced: Synced, workflow: Workflow) -> list[str]:
     """Have it written down that the session goes on; what went wrong is no reason not to restore.
 
-    A compaction is told from a repeated start by what came before it: PreCompact, or some time.
+    A compaction is told from a repeated start by what came before it: the session was heard of at
+    PreCompact, or by a command, or some time has gone by. So a start does not count as a sign of it.
     """
     heard = sessions.last_heard(synced.state_dir, synced.session)
     compacted = max(heard or synced.place.now - _REPEATED, synced.place.now - _REPEATED)

@@ -145,18 +145,22 @@ class Synced:
             return ""
         return f"another session worked on it {ago(last, self.place.now)}"
 
+    def has(self, workflow: Workflow) -> bool:
+        """Whether this session owns *workflow* already."""
+        key, claim = workflow.part_of or workflow.key, self.claim
+        return claim is not None and (claim.root, claim.workflow) == (self.root, key)
+
     def take(self, workflow: Workflow) -> None:
         """Record that this session owns *workflow*, from now on or still."""
         if not self.session:
             return
-        key = workflow.part_of or workflow.key
-        same = self.claim and (self.claim.workflow, self.claim.root) == (key, self.root)
-        if not same:
+        if not self.has(workflow):
             forecast.forget(self.state_dir, self.session)
             delivery.forget(self.state_dir, self.session)
             local = (each for each in self.workflows if each.declared == "local")
             declared = next((each.key for each in local if each.standing == "active"), "")
             at = self.place.now.isoformat()
+            key = workflow.part_of or workflow.key
             self.claim = sessions.Claim(self.session, self.root, key, at, declared)
         self.heard_of()
 

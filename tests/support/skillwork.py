@@ -98,3 +98,114 @@ def contains(whole: Any, part: Any) -> bool:
         rest = iter(whole)
         return all(any(contains(each, wanted) for each in rest) for wanted in part)
     return bool(whole == part)
+
+
+# A run of each by commands: the command, and what is told after it.
+Script = list[tuple[list[str], str]]
+DEV_RUN: Script = [
+    (
+        ["start", "dev", FEATURE, "-t", "Add login", "-t", "Add logout"],
+        "Phase load_feature: go on, and complete it",
+    ),
+    (["phase", "complete"], "Phase create_branch: go on, and complete it"),
+    (["phase", "complete", "create_branch"], "Task 1/2 - Add login, not begun yet"),
+    (["task", "start"], "Task 1/2 - Add login, RED phase (write a failing test)"),
+    (
+        ["tdd", "run", "--failed", "--failing", "test_login"],
+        "Task 1/2 - Add login, RED phase (write a failing test); tests are failing",
+    ),
+    (
+        ["task", "phase", "red"],
+        "Task 1/2 - Add login, GREEN phase (make tests pass); tests are failing",
+    ),
+    (
+        ["tdd", "run", "--passed"],
+        "Task 1/2 - Add login, GREEN phase (make tests pass); tests are passing",
+    ),
+    (
+        ["task", "phase"],
+        "Task 1/2 - Add login, REFACTOR phase (clean up, tests stay green); tests are passing",
+    ),
+    (["task", "phase"], "Task 1/2 - Add login, commit it and complete the task"),
+    (["task", "complete", "--commit", "abc123"], "Task 2/2 - Add logout, not begun yet"),
+    (["task", "start", "2", "--no-tdd"], "Task 2/2 - Add logout, in progress"),
+    (["block", "no token"], "Blocked: no token; unblock it first"),
+    (["unblock"], "Task 2/2 - Add logout, in progress"),
+    (
+        ["task", "complete", "2", "--commit", "def456"],
+        "All tasks complete. Pending: lint, test, security_review, code_simplifier, pr",
+    ),
+    (["task", "add", "Add a hint"], "Task 3/3 - Add a hint, not begun yet"),
+    (["task", "start", "--no-tdd"], "Task 3/3 - Add a hint, in progress"),
+    (
+        ["task", "complete"],
+        "All tasks complete. Pending: lint, test, security_review, code_simplifier, pr",
+    ),
+    (
+        ["phase", "complete"],
+        "All tasks complete. Pending: lint, test, security_review, code_simplifier, pr",
+    ),
+    (
+        ["checkpoint", "lint", "--failed"],
+        "All tasks complete. Pending: lint (failed), test, security_review, code_simplifier, pr",
+    ),
+    (
+        ["checkpoint", "lint", "--passed"],
+        "All tasks complete. Pending: test, security_review, code_simplifier, pr",
+    ),
+    (
+        ["checkpoint", "test", "--passed", "count=42"],
+        "All tasks complete. Pending: security_review, code_simplifier, pr",
+    ),
+    (
+        ["checkpoint", "security_review", "findings=0"],
+        "All tasks complete. Pending: code_simplifier, pr",
+    ),
+    (["checkpoint", "code_simplifier", "issues=0"], "All tasks complete. Pending: pr"),
+    (["phase", "complete"], "then create the pull request"),
+    (
+        ["checkpoint", "pr_created", "pr_number=7"],
+        "Phase pr_creation: go on, and complete it",
+    ),
+    (["phase", "complete"], "All phases are completed: complete the workflow"),
+]
+TDD_RUN: Script = [
+    (
+        ["start", "tdd", "Add login", "--test-command", "pytest -k login"],
+        "Cycle 1, RED phase (write a failing test)",
+    ),
+    (
+        ["tdd", "test", "tests/t.py", "--name", "test_login"],
+        "the test is written in tests/t.py, confirm that it fails",
+    ),
+    (["tdd", "fails", "no login"], "the test is written in tests/t.py, its failure is confirmed"),
+    (["tdd", "done"], "Cycle 1, GREEN phase (make tests pass)"),
+    (["tdd", "file", "src/login.py", "--lines", "12"], "Cycle 1, GREEN phase (make tests pass)"),
+    (
+        ["tdd", "run", "--failed", "--failing", "test_login", "--error", "no attribute"],
+        "Cycle 1, GREEN phase (make tests pass); tests are failing: no attribute",
+    ),
+    (["tdd", "run", "--passed"], "Cycle 1, GREEN phase (make tests pass); tests are passing"),
+    (
+        ["tdd", "done"],
+        "Cycle 1, REFACTOR phase (clean up, tests stay green); tests are passing",
+    ),
+    (["tdd", "done"], "Cycle 1, COMMIT phase (commit the cycle)"),
+    (
+        ["tdd", "done", "--commit", "abc123"],
+        "Cycle 1 is committed: begin the next one, or complete the workflow",
+    ),
+    (["tdd", "next"], "Cycle 2, RED phase (write a failing test); tests are passing"),
+]
+RUNS = {"dev": DEV_RUN, "tdd": TDD_RUN}
+
+
+def only_state(project: Project) -> dict[str, Any]:
+    """The one state in active/, as JSON."""
+    (path,) = (project.root / files.ACTIVE).glob("*.json")
+    data: dict[str, Any] = json.loads(path.read_bytes())
+    return data
+
+
+def told_in_history(state: Mapping[str, Any], event: str) -> int:
+    return sum(each["event"] == event for each in state["history"])
