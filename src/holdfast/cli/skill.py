@@ -162,10 +162,11 @@ def _refuse_options_of_others(kind: str, given: dict[str, Any]) -> None:
     allowed = _OPTIONS_OF.get(kind, _OPTIONS_OF_OTHERS)
     wrong = [option for option, value in given.items() if value and option not in allowed]
     if wrong:
-        option = wrong[0].replace("phase_names", "phases").replace("_", "-")
-        raise click.UsageError(f"--{option.removesuffix('s')} is not for a {kind}.")
+        options = click.get_current_context().command.params
+        written = next(each.opts[-1] for each in options if each.name == wrong[0])
+        raise click.UsageError(f"{written} is not for the skill {kind!r}.")
     if kind not in _OPTIONS_OF and not given["phase_names"]:
-        raise click.UsageError(f"a {kind} needs its phases: --phases A,B,C")
+        raise click.UsageError(f"The skill {kind!r} needs its phases: --phases A,B,C")
 
 
 def _there(synced: Synced, kind: str, text: str, called: str | None) -> Workflow | None:
@@ -417,7 +418,7 @@ def tdd_fails(app: App, reason: str, name: str | None) -> None:
 
 
 @tdd.command("run")
-@click.option("--passed/--failed", required=True, default=None, help="How it ended.")
+@click.option("--passed/--failed", default=None, help="How it ended.")
 @click.option("--command", metavar="LINE", help="What was run.")
 @click.option("--failing", multiple=True, metavar="TEST", help="A test that fails.")
 @click.option("--passing", multiple=True, metavar="TEST", help="A test that passes.")
@@ -426,7 +427,7 @@ def tdd_fails(app: App, reason: str, name: str | None) -> None:
 @pass_app
 def tdd_run(
     app: App,
-    passed: bool,
+    passed: bool | None,
     command: str | None,
     failing: tuple[str, ...],
     passing: tuple[str, ...],
@@ -434,6 +435,8 @@ def tdd_run(
     name: str | None,
 ) -> None:
     """The tests were run. In green, a run that passes lets the phase end."""
+    if passed is None:
+        raise click.UsageError("Say how it ended: --passed or --failed.")
     _move_cycle(
         app,
         name,
