@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import __version__
+from holdfast.bootstrap import loader, marker
 from holdfast.bootstrap.build import INTERPRETER, SetUpFailed, Steps
 from holdfast.bootstrap.environments import DataFolder
 from plugin import ROOT, Plugin, copy_files, listing, programs
@@ -202,6 +203,7 @@ def test_an_environment_whose_interpreter_has_gone_makes_room(tmp_path: Path) ->
             (environment / "bin").mkdir(parents=True)
             target = INTERPRETER if number == 2 else str(tmp_path / "gone")
             (environment / "bin" / "python").symlink_to(target)
+            marker.write(str(environment), "bin/python", INTERPRETER)
             data.put_in_place(environment, aside)
         assert data.ready() is (number == 2)
     assert len(list(data.folder.glob("*"))) == 1
@@ -256,6 +258,90 @@ def test_a_python_without_pip_and_ensurepip_says_what_to_install(
     assert done.returncode == 1
     assert f"{python} has neither pip nor ensurepip. Install them" in done.stderr
     assert "apt install python3-venv" in done.stderr
+
+
+# What lies in an environment
+
+
+def test_nothing_in_the_environment_names_the_folder_of_the_set_up(ready_environment: Path) -> None:
+    """Scripts have a first line that does, so only the interpreter is left beside its other names."""
+    names = {each.name for each in (ready_environment / "bin").iterdir()}
+    assert "python" in names
+    assert {name for name in names if not name.startswith("python")} == set()
+
+
+def test_an_environment_of_ours_is_told_from_every_other(ready_environment: Path) -> None:
+    """By what lies in it, so wherever it is and whatever it is called."""
+    code = (
+        "import sys; from holdfast.bootstrap.marker import is_ours;"
+        "print(is_ours(sys.prefix), is_ours(sys.base_prefix), *sys.modules)"
+    )
+    said = subprocess.run(
+        [ready_environment / "bin" / "python", "-I", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert said[:2] == ["True", "False"]
+    assert not marker.is_ours(sys.prefix)
+    assert not {"pathlib", "click", "pydantic", "shutil"} & set(said)
+
+
+def fake_environment(data: Path, name: str, marked: str | None) -> Path:
+    """One whose interpreter only says that it was started."""
+    python = data / name / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\necho started\n", encoding="utf-8")
+    python.chmod(0o755)
+    if marked is not None:
+        (data / name / marker.NAME).write_text(marked, encoding="utf-8")
+    return data / name
+
+
+@pytest.mark.parametrize(
+    ("marked", "usable"),
+    [
+        ("bin/python\n/\n", True),
+        ("bin/python\n/\nmore\n", True),
+        ("bin/python\n/lib/ld-of-another-platform.so.1\n", False),
+        ("bin/gone\n/\n", False),
+        ("bin/python\n/", False),
+        ("bin/python\n", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_shell_and_python_agree_which_environment_is_ready(
+    marked: str | None, usable: bool, plugin: Plugin
+) -> None:
+    """Else one of them would wait for ever for what the other takes as done."""
+    fake_environment(plugin.data, f"env-{__version__}-x", marked)
+    assert DataFolder(plugin.data).ready() is usable
+    assert (plugin.hook("PostToolUse") == "started\n") is usable
+
+
+def test_an_environment_of_another_platform_does_not_count_as_ready(plugin: Plugin) -> None:
+    """A home that two platforms share: this one sets up its own, and both stay."""
+    foreign = f"env-{__version__}-cpython-311-aarch64-linux-gnu-linux-aarch64"
+    unmarked = plugin.data / f"env-{__version__}-cpython-311-linux-aarch64"
+    subprocess.run([INTERPRETER, "-m", "venv", "--without-pip", unmarked], check=True)
+    fake_environment(plugin.data, foreign, "bin/python\n/lib/ld-of-another-platform.so.1\n")
+    assert plugin.session_start().startswith(UNDER_WAY)
+    plugin.wait_until_ready()
+    assert plugin.session_start() == ""
+    assert plugin.call("--version").stdout == f"holdfast, version {__version__}\n"
+    assert len(plugin.environments()) == 3
+
+
+@pytest.mark.needs("readelf")
+def test_the_loader_that_an_interpreter_needs() -> None:
+    """As the tool that knows the format says it."""
+    said = subprocess.run(
+        ["readelf", "-l", INTERPRETER], capture_output=True, text=True, check=True
+    )
+    found = re.search(r"program interpreter: (.+)\]", said.stdout)
+    assert loader.needed(INTERPRETER) == (found[1] if found else INTERPRETER)
+    assert loader.needed(__file__) == __file__
 
 
 # No Python that will do
