@@ -20,7 +20,7 @@ from holdfast import __version__
 from holdfast.bootstrap import loader, marker
 from holdfast.bootstrap.build import INTERPRETER, SetUpFailed, Steps
 from holdfast.bootstrap.environments import DataFolder
-from plugin import ROOT, Plugin, copy_files, listing, programs
+from plugin import DEADLINE, ROOT, Plugin, copy_files, listing, programs
 
 UNDER_WAY = "Holdfast is being set up in the background, once for this version."
 NO_PACKAGES = {"PIP_FIND_LINKS": ""}
@@ -163,9 +163,8 @@ def test_settings_of_the_user_that_would_lead_elsewhere(plugin: Plugin, tmp_path
     gone = plugin.data / f"env-{__version__}-gone" / "bin" / "python"
     for folder in (old, recent, gone.parent):
         folder.mkdir(parents=True)
-        (folder / "pyvenv.cfg").touch()
     gone.symlink_to(tmp_path / "an interpreter that was removed")
-    os.utime(old / "pyvenv.cfg", (time.time() - MONTH, time.time() - MONTH))
+    os.utime(old, (time.time() - MONTH, time.time() - MONTH))
     before = listing(mine)
     done = plugin.call(
         "--version",
@@ -333,6 +332,52 @@ def test_an_environment_of_another_platform_does_not_count_as_ready(plugin: Plug
     assert len(plugin.environments()) == 3
 
 
+def last_used(environment: Path, before: float) -> None:
+    os.utime(environment / marker.NAME, (time.time() - before,) * 2)
+
+
+def test_a_hook_notes_once_a_day_that_its_environment_is_in_use(
+    plugin: Plugin, ready_environment: Path
+) -> None:
+    """Whatever the disk notes of accesses. Nothing else is written there."""
+    plugin.data.mkdir(parents=True)
+    own = plugin.data / ready_environment.name
+    shutil.copytree(ready_environment, own, symlinks=True)
+    last_used(own, before=MONTH)
+    everything = listing(own)
+    plugin.hook("SessionStart", more={"source": "startup"})
+    changed = {path for path, seen in listing(own).items() if everything[path] != seen}
+    assert changed == {str(own / marker.NAME)}
+    assert time.time() - (own / marker.NAME).stat().st_mtime < DEADLINE
+    last_used(own, before=3600)
+    everything = listing(own)
+    plugin.hook("PreCompact", more={"trigger": "manual"})
+    assert listing(own) == everything
+
+
+def test_a_damaged_environment_does_not_end_the_cleaning(tmp_path: Path) -> None:
+    """Each is judged by itself: by its marker, and without one by its folder."""
+    data = DataFolder(tmp_path)
+    names = {
+        "env-0.0.1-damaged-old": True,
+        "env-0.0.2-damaged-new": False,
+        "env-0.0.3-unused": True,
+        "env-0.0.4-in-use": False,
+        f"env-{__version__}-of-this-version": False,
+    }
+    for name in names:
+        (tmp_path / name).mkdir()
+    for name in ("env-0.0.3-unused", "env-0.0.4-in-use"):
+        (tmp_path / name / marker.NAME).touch()
+    last_used(tmp_path / "env-0.0.3-unused", before=MONTH)
+    for name in names:
+        if name not in {"env-0.0.2-damaged-new", "env-0.0.3-unused"}:
+            os.utime(tmp_path / name, (time.time() - MONTH,) * 2)
+    data.remove_unused(time.time())
+    left = {each.name for each in tmp_path.iterdir()}
+    assert left == {name for name, goes in names.items() if not goes}
+
+
 @pytest.mark.needs("readelf")
 def test_the_loader_that_an_interpreter_needs() -> None:
     """As the tool that knows the format says it."""
@@ -424,6 +469,53 @@ def test_through_links_it_finds_the_plugin(plugin: Plugin, tmp_path: Path) -> No
     assert done.returncode == 1
     assert "No matching distribution found" in done.stderr
     assert "Then call the command again." in done.stderr
+
+
+def test_the_status_line_waits_for_nothing_and_is_empty(plugin: Plugin) -> None:
+    """The client asks again and again, and would show an error each time."""
+    begun = time.monotonic()
+    for given in (b"", b"{}", b'{"session_id": "s"}\n' * 20_000):
+        done = plugin.call("statusline", given=given)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert time.monotonic() - begun < 5
+    assert not plugin.data.exists()
+
+
+# Answers for bootstrap.start's questions: somebody else's set-up is under way, and ends right after the
+# first of two questions, as it may. The set-up that the command begins itself gives way and ends at once.
+ENDS_IN_BETWEEN = """
+import sys; sys.path.insert(0, sys.argv.pop(1))
+from holdfast.bootstrap import start
+from holdfast.bootstrap.environments import DataFolder
+
+class Scripted(DataFolder):
+    asked = 0
+    def _next(self):
+        self.asked += 1
+        return self.asked
+    def ready(self):
+        return self._next() > 21
+    def being_set_up(self):
+        return 2 < self._next() <= 21
+
+if sys.argv[1] != "set-up":
+    from pathlib import Path
+    sys.exit(start._for_command(Scripted(Path(sys.argv[2]))))
+"""
+
+
+def test_a_set_up_that_ends_between_two_questions_is_no_failure(tmp_path: Path) -> None:
+    """It was told as one, without a reason."""
+    done = subprocess.run(
+        [INTERPRETER, "-I", "-B", "-c", ENDS_IN_BETWEEN, ROOT / "src", "command", tmp_path],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert "could not be set up" not in done.stderr
+    assert done.returncode == 0
 
 
 # Where an environment is ready

@@ -71,9 +71,7 @@ class DataFolder:
         for environment in self.folder.glob("env-*/"):
             if environment.name.startswith(f"env-{__version__}-"):
                 continue
-            # Every start of the interpreter reads it.
-            status = (environment / "pyvenv.cfg").stat()
-            if max(status.st_atime, status.st_mtime) < now - _UNUSED:
+            if marker.last_use(str(environment)) < now - _UNUSED:
                 shutil.rmtree(environment, ignore_errors=True)
 
     def failure(self) -> str:

@@ -2,7 +2,8 @@
 
 It is written last, so an environment that has it is whole. `usable` and bin/holdfast read it, and
 agree: the first line is the interpreter in the environment, which must be there; the second a file that
-only a machine of the same kind has. Light, because hooks ask as well.
+only a machine of the same kind has. Its time says when the environment was last used: disks that note no
+access are common. Light, because every hook notes that.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from holdfast.regular import read_file
 
 NAME = "holdfast-environment"  # bin/holdfast has it as well
 _LONGEST = 16 * 1024
+_DAY = 24 * 3600.0
 
 
 def write(environment: str, python: str, machine: str) -> None:
@@ -38,3 +40,23 @@ def usable(environment: str) -> bool:
         return False
     python, machine = os.path.join(environment, lines[0]), lines[1]
     return os.access(python, os.X_OK) and os.path.exists(machine)
+
+
+def note_use(prefix: str, now: float) -> None:
+    """Note that the environment at *prefix*, if it is ours, is in use; once a day is enough."""
+    path = os.path.join(prefix, NAME)
+    try:
+        if os.stat(path).st_mtime < now - _DAY:
+            os.utime(path, (now, now))
+    except OSError:
+        return  # another environment, or one that may only be read
+
+
+def last_use(environment: str) -> float:
+    """When the environment was last used. A damaged one, without a marker, is as old as its folder."""
+    for path in (os.path.join(environment, NAME), environment):
+        try:
+            return os.stat(path).st_mtime
+        except OSError:
+            continue
+    return 0.0
