@@ -28,7 +28,7 @@ class Surroundings(NamedTuple):
     search_path: str = ""  # PATH
     virtual_env: str | None = None  # the environment that is activated in this shell
     colourless: bool = False  # NO_COLOR is set, or the terminal is a dumb one
-    columns: int | None = None  # COLUMNS: how wide the terminal is that a command's output goes to
+    columns: int | None = None  # COLUMNS: how wide the client's terminal is, for the status line
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Surroundings:
