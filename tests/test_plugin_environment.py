@@ -558,3 +558,16 @@ def test_a_hook_answers_from_the_ready_environment(ready: Plugin) -> None:
     assert 'The workflow "The long way"' in compact(ready)
     started = ready.session_start(source="compact", CLAUDE_PLUGIN_DATA=f"{ready.data}/")
     assert started.startswith("Workflow restored: The long way")
+
+
+def test_the_plugin_registers_its_hooks_itself(ready: Plugin) -> None:
+    """Installed from there, the settings named a script that could not be started."""
+    done = ready.call("install")
+    assert done.returncode == 1
+    assert "the plugin registers its hooks itself" in done.stderr
+    assert not (ready.home / ".claude" / "settings.json").exists()
+    settings = ready.home / ".claude" / "settings.json"
+    settings.write_text('{"enabledPlugins": {"holdfast@holdfast": true}}', encoding="utf-8")
+    done = ready.call("doctor")
+    assert (done.returncode, "holdfast install" in done.stdout) == (0, False)
+    assert "recorded payloads" in " ".join(done.stdout.split())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from holdfast import clientsettings, launcher, sources
+from holdfast.bootstrap import marker
 from holdfast.checkup import running
 from holdfast.checkup.finding import Finding
 from holdfast.clientsettings import ClientSettings, Scope
@@ -16,6 +18,7 @@ from holdfast.settings import Settings, load
 from holdfast.sources import Source
 
 _INSTALL = "holdfast install --scope user"
+_RELOAD = "claude plugin enable holdfast@holdfast"  # what is run here is the plugin's own
 
 
 def examine(here: Surroundings) -> Iterator[Finding]:
@@ -24,9 +27,10 @@ def examine(here: Surroundings) -> Iterator[Finding]:
     yield from _files(looked)
     found = sources.found(looked)
     if not found:
-        cause = "so nothing is saved or restored by itself"
-        yield Finding("hooks", "wrong", "no settings register Holdfast", cause, _INSTALL)
-        yield running.examine(launcher.THIS, launcher.THIS.command, _INSTALL)
+        what, cause = "no settings register Holdfast", "so nothing is saved or restored by itself"
+        fix = _RELOAD if marker.is_ours(sys.prefix) else _INSTALL
+        yield Finding("hooks", "wrong", what, cause, fix)
+        yield running.examine(launcher.THIS, launcher.THIS.command, fix)
         return
     for source in found:
         yield Finding("hooks", "good", f"{source.name}: {len(source.hooks)} hooks")

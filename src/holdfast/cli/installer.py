@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from holdfast import (
     settings,
     sources,
 )
+from holdfast.bootstrap import marker
 from holdfast.cli.app import App, pass_app, say
 from holdfast.clientsettings import SCOPES, ClientSettings, Scope
 from holdfast.errors import HoldfastError, IllegalMove
@@ -76,6 +78,11 @@ def install(app: App, named: Scope | None, dry_run: bool) -> None:
     Everything else in the file stays as it is, byte for byte, and a backup is kept. Hooks of ours
     that are outdated are brought up to date; where all is as it should be, nothing is written.
     """
+    if marker.is_ours(sys.prefix):
+        raise IllegalMove(
+            "this is the plugin's own Holdfast, and the plugin registers its hooks itself",
+            hint="There is nothing to install. See that it works: holdfast doctor",
+        )
     here = app.surroundings
     place = _place(here, named)
     file = place.file
