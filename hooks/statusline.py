@@ -132,7 +132,7 @@ def _tail(standing: Standing | None, context: int | None) -> Iterator[tuple[str,
     if standing and standing.status != "in progress":
         yield standing.status, _RED if standing.status == "blocked" else ""
     if standing and standing.behind:
-        yield "✱ unsaved", _YELLOW
+        yield "✱ behind", _YELLOW
     if context is not None:
         colour = _RED if context > _NEARLY_FULL else _YELLOW if context > _FILLING else ""
         yield f"context {context}%", colour

@@ -10,7 +10,7 @@ from holdfast.columns import cut, pad, width
 from holdfast.compactions import Survived
 from holdfast.fates import Fates
 from holdfast.formats.base import BY_HAND, Workflow
-from holdfast.plaintext import one_line
+from holdfast.plaintext import counted, one_line
 from holdfast.sync import Synced
 
 _LABEL = 13  # columns before the facts of a sheet
@@ -73,8 +73,7 @@ def _reading(found: Fates) -> None:
         return
     when = "at the last restore" if found.delivered else "at the next compaction"
     sent = sum(each.parts is not None for each in found.files)
-    count = len(found.files)
-    _row("reading", f"{sent} of {count} file{'s' * (count != 1)} sent {when}")
+    _row("reading", f"{sent} of {counted(len(found.files), 'file')} sent {when}")
     for each in found.files[:_FILES]:
         style = terminal.PLAIN if each.parts or each.opened else terminal.WARNING
         _row("", str(each), style, whole=f"@{one_line(each.path, 400)}")
@@ -126,6 +125,6 @@ def entry(workflow: Workflow, *, chosen: bool) -> None:
     if terminal.of_status(briefing.status) == terminal.BAD:
         put(briefing.status, lead="    ", style=terminal.BAD)
     if workflow.behind and workflow.standing == "active":
-        put("a save is due", lead="    ", style=terminal.WARNING)
+        put("behind", lead="    ", style=terminal.WARNING)
     if workflow.remark:
         put(one_line(workflow.remark), lead="    ", style=terminal.FAINT)
