@@ -36,8 +36,7 @@ class Standing(NamedTuple):
     """Where the workflow of the session stands."""
 
     name: str
-    phase: int
-    phases: int
+    phase: str
     title: str
     status: str
     behind: bool  # whether what is saved is older than what is declared
@@ -107,8 +106,7 @@ def standing_of(status: Status, clock: Clock) -> Standing | None:
     briefing = workflow.briefing
     return Standing(
         one_line(briefing.name),
-        briefing.phase,
-        briefing.phases,
+        briefing.count,
         one_line(briefing.phase_title),
         one_line(briefing.status, 20).replace("_", " "),
         workflow.behind,
@@ -151,7 +149,7 @@ def _coloured(tail: list[tuple[str, str]], here: Surroundings) -> str:
 
 def _where(standing: Standing, room: int) -> str:
     """Name, phase and title in *room* columns; the phase is never cut."""
-    phase = f" {standing.phase}/{standing.phases}"
+    phase = f" {standing.phase}"
     title = f" {standing.title}" if standing.title else ""
     spare = room - len(phase)
     if width(standing.name) + width(title) <= spare:

@@ -27,9 +27,10 @@ def sheet(synced: Synced, workflow: Workflow, survived: Survived, why: str) -> N
     briefing = workflow.briefing
     put(f"{one_line(briefing.name)} ({one_line(briefing.kind)})", style=terminal.HEADING)
     colour = terminal.of_status(briefing.status)
-    phase = f"{briefing.phase}/{briefing.phases} {one_line(briefing.phase_title)}".rstrip()
+    phase = f"{briefing.count} {one_line(briefing.phase_title)}".rstrip()
     _row("phase", f"{phase}, {briefing.status.replace('_', ' ')}", colour)
-    _row("", bar(briefing), colour)
+    if not briefing.phase_trouble:
+        _row("", bar(briefing), colour)
     if briefing.next_action:
         _row("next", one_line(briefing.next_action))
     if briefing.gate:
@@ -114,8 +115,7 @@ def entry(workflow: Workflow, *, chosen: bool) -> None:
     """One line of a list, and the remark below it."""
     briefing = workflow.briefing
     sign = "* " if chosen else "  "
-    where = f"{briefing.phase}/{briefing.phases}"
-    facts = f"{where:>7}  {workflow.standing:<8}  {workflow.format}"
+    facts = f"{briefing.count:>7}  {workflow.standing:<8}  {workflow.format}"
     room = max(8, terminal.columns() - width(sign + facts) - 1)
     style = terminal.HEADING if chosen else terminal.of_status(briefing.status)
     if workflow.standing != "active":
