@@ -38,8 +38,7 @@ class Standing(NamedTuple):
     """Where the workflow of the session stands."""
 
     name: str
-    phase: int
-    phases: int
+    phase: str
     title: str
     status: str
     behind: bool  # whether what is saved is older than what is declared
@@ -106,8 +105,7 @@ def standing_of(status: Status, clock: Clock) -> Standing | None:
     briefing = workflow.briefing
     return Standing(
         one_line(briefing.name),
-        briefing.phase,
-        briefing.phases,
+        briefing.count,
         one_line(briefing.phase_title),
         one_line(briefing.status, 20).replace("_", " "),
         workflow.behind,
@@ -131,7 +129,7 @@ def _tail(standing: Standing | None, context: int | None) -> Iterator[tuple[str,
     if standing and standing.status != "in progress":
         yield standing.status, _RED if standing.status == "blocked" else ""
     if standing and standing.behind:
-        yield "✱ unsaved", _YELLOW
+        yield "✱ behind", _YELLOW
     if context is not None:
         colour = _RED if context > _NEARLY_FULL else _YELLOW if context > _FILLING else ""
         yield f"context {context}%", colour
@@ -150,7 +148,7 @@ def _coloured(tail: list[tuple[str, str]], here: Surroundings) -> str:
 
 def _where(standing: Standing, room: int) -> str:
     """Name, phase and title in *room* columns; the phase stays whole, whatever there is room for."""
-    phase = f"{standing.phase}/{standing.phases}"
+    phase = standing.phase
     title = f" {standing.title}" if standing.title else ""
     spare = room - len(phase) - 1
     if spare < _NAME:

@@ -23,10 +23,15 @@ class Briefing:
     reminders: tuple[str, ...] = ()
     context: tuple[tuple[str, Any], ...] = ()  # values as JSON has them
     state_path: str | None = None  # relative to the root; None while nothing is saved
+    phase_trouble: str = ""  # why the phase is not known; then its numbers say nothing
+
+    @property
+    def count(self) -> str:
+        return "?" if self.phase_trouble else f"{self.phase}/{self.phases}"
 
     @property
     def where(self) -> str:
-        return f"phase {self.phase}/{self.phases}"
+        return f"phase {self.count}"
 
     @property
     def phase_title(self) -> str:

@@ -29,6 +29,7 @@ class Surroundings(NamedTuple):
     virtual_env: str | None = None  # the environment that is activated in this shell
     colourless: bool = False  # NO_COLOR is set, or the terminal is a dumb one
     columns: int | None = None  # COLUMNS: how wide the client's terminal is, for the status line
+    home: str | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Surroundings:
@@ -50,6 +51,7 @@ class Surroundings(NamedTuple):
             virtual_env=environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX") or None,
             colourless=bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb",
             columns=_whole(environ.get("COLUMNS", "")),
+            home=_home(environ),
         )
 
 

@@ -53,7 +53,7 @@ class App:
         synced = self._run(None, stay=stay)
         off = self.switched_off(synced) if warn else None
         if off:
-            click.echo(f"holdfast: switched off, because {off}", err=True)
+            say_aside(f"switched off, because {off}")
         return synced
 
     def change(self, *, save: bool = True, stay: bool = True) -> Synced:
@@ -140,6 +140,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 def say(text: str = "") -> None:
     """Print for people: without what could steer the terminal."""
     emit(clean(text))
+
+
+def say_aside(text: str) -> None:
+    """Tell a person what is not the answer, on stderr."""
+    click.echo(f"holdfast: {clean(text)}", err=True)
 
 
 def dump(value: object) -> None:

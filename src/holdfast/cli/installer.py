@@ -25,7 +25,7 @@ from holdfast.cli.app import App, pass_app, say
 from holdfast.clientsettings import SCOPES, ClientSettings, Scope
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.installing import Change
-from holdfast.plaintext import one_line
+from holdfast.plaintext import counted, one_line
 from holdfast.project import Surroundings
 from holdfast.registration import ON_PATH, Program
 from holdfast.sources import Source
@@ -122,7 +122,7 @@ def _tell_what_was_registered(
     change: Change, faults: Sequence[str], program: Program, copy: str | None
 ) -> None:
     path, count = change.before.path, len(change.ours)
-    say(f"Put right in {path}:" if faults else f"Registered {count} hooks in {path}")
+    say(f"Put right in {path}:" if faults else f"Registered {counted(count, 'hook')} in {path}")
     for fault in faults:
         say(f"  {one_line(fault)}")
     if program != ON_PATH:
@@ -178,7 +178,7 @@ def uninstall(app: App, named: Scope | None, dry_run: bool) -> None:
     if change.after is None:
         say(f"Removed {file.path}, which `holdfast install` had made.")
     elif change.not_restored:
-        say(f"Took {count} hooks out of {file.path}, and left all else as it is now.")
+        say(f"Took {counted(count, 'hook')} out of {file.path}, and left all else as it is now.")
         say(f"  It is not put back from a backup, since {change.not_restored}.")
     else:
         say(f"{file.path} is again as it was before `holdfast install`.")

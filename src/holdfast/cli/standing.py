@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import click
 
-from holdfast import delivery, restore
+from holdfast import delivery, ledger, restore
 from holdfast.cli.app import App, pass_app, say, tell
 from holdfast.cli.naming import find, name_argument
 from holdfast.clock import iso
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
 from holdfast.formats.canonical import lifecycle
+from holdfast.formats.canonical.view import Known
 from holdfast.guidance import for_person
+from holdfast.plaintext import counted
 from holdfast.sync import Synced
 
 
@@ -21,6 +23,8 @@ from holdfast.sync import Synced
 def complete(app: App, name: str | None) -> None:
     """End the workflow: its file is archived and deleted, and it stays ended."""
     synced = app.change(save=False)
+    if name and (ended := _live_or_ended(synced, name)[1]):
+        raise lifecycle.already_ended(ledger.load(synced.place.store).finished[ended])
     workflow = app.canonical(synced, name)
     tombstone = lifecycle.complete(synced.place, workflow.key)
     say(f"Workflow completed: {workflow.name}. Its last state is in {tombstone.archive}")
@@ -46,7 +50,20 @@ def undo(app: App, name: str | None) -> None:
         tell(synced, lifecycle.revive(synced.place, ended), "brought back")
         return
     workflow = app.canonical(synced, name)
-    tell(synced, lifecycle.undo(synced.place, workflow.key), "set back")
+    known = lifecycle.undo(synced.place, workflow.key)
+    again = "a second `holdfast undo` brings the change back"
+    tell(synced, known, "set back", f"{_content(known)}; {again}")
+
+
+def _content(known: Known) -> str:
+    """What a state holds now, beside its phase."""
+    state = known.state
+    counts = (
+        (len(state.key_reminders), "reminder"),
+        (len(state.required_reading), "required file"),
+        (len(state.context), "context value"),
+    )
+    return f"with {', '.join(counted(count, noun) for count, noun in counts)}"
 
 
 @click.command()
@@ -74,8 +91,10 @@ def resume(app: App, name: str | None) -> None:
     Also brings back one that was ignored or has ended.
     """
     synced = app.change()
+    brought_back = False
     if name:
         live, ended = _live_or_ended(synced, name)
+        brought_back = bool(ended or (live and live.standing in {"ignored", "stale"}))
         if ended:
             lifecycle.revive(synced.place, ended)
         elif live and live.standing == "ignored":
@@ -97,7 +116,11 @@ def resume(app: App, name: str | None) -> None:
     plan = restore.reading_of(synced, workflow, "now")
     say(restore.text(synced, workflow, synced.choice(), "now", plan))
     if not synced.session:
-        say("\nNo session is known here, so this was shown and not taken up.")
+        done = "it was brought back, but no session has it" if brought_back else _ONLY_SHOWN
+        say(f"\nNo session is known here, so {done}.")
+
+
+_ONLY_SHOWN = "this was shown and not taken up"
 
 
 def _live_or_ended(synced: Synced, name: str) -> tuple[Workflow | None, str | None]:
