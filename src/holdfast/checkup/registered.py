@@ -11,7 +11,7 @@ from holdfast.bootstrap import marker
 from holdfast.checkup import running
 from holdfast.checkup.finding import Finding
 from holdfast.clientsettings import ClientSettings, Scope
-from holdfast.plaintext import one_line
+from holdfast.plaintext import counted, one_line
 from holdfast.project import Surroundings
 from holdfast.registration import Hook
 from holdfast.settings import Settings, load
@@ -33,7 +33,7 @@ def examine(here: Surroundings) -> Iterator[Finding]:
         yield running.examine(launcher.THIS, launcher.THIS.command, fix)
         return
     for source in found:
-        yield Finding("hooks", "good", f"{source.name}: {len(source.hooks)} hooks")
+        yield Finding("hooks", "good", f"{source.name}: {counted(len(source.hooks), 'hook')}")
     yield from _missing(found, load(None, here.config_file).settings.parts)
     yield from _twice(found)
     yield from _programs(found, here)

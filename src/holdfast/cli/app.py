@@ -32,7 +32,7 @@ class Failed(click.ClickException):
         self.hint = error.hint
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002  # click's signature
-        click.echo(f"holdfast: {clean(self.message)}", err=True)
+        say_aside(self.message)
         if self.hint:
             click.echo(f"  {clean(self.hint)}", err=True)
 

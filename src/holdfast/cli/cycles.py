@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from holdfast import compactions, hooklog, sessions, sync
+from holdfast.cli import terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.errors import IllegalMove
 from holdfast.plaintext import shorten, units
@@ -118,10 +119,10 @@ def _tell(played: Cycle) -> None:
     }
     for title, text in told.items() if any(told.values()) else ():
         _heading(title)
-        say(text or "(nothing)")
+        terminal.line(text or "(nothing)")
     for number, part in enumerate(played.reading, 1):
         _heading(f"SessionStart(compact) --part {number} sends the model")
-        say(shorten(part, _SHOWN))
+        terminal.line(shorten(part, _SHOWN))
         if units(part) > _SHOWN:
             say(f"({units(part):,} characters in all)")
     for outcome in played.outcomes:

@@ -21,7 +21,7 @@ from holdfast import (
     sources,
 )
 from holdfast.bootstrap import marker
-from holdfast.cli.app import App, pass_app, say
+from holdfast.cli.app import App, pass_app, say, say_aside
 from holdfast.clientsettings import SCOPES, ClientSettings, Scope
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.installing import Change
@@ -214,7 +214,7 @@ def _show(change: Change) -> None:
 
 def _warn(warnings: list[str]) -> None:
     for warning in warnings:
-        click.echo(f"holdfast: {one_line(warning, 600)}", err=True)
+        say_aside(one_line(warning, 600))
 
 
 def _warnings(

@@ -13,14 +13,14 @@ import click
 from holdfast import compactions, fates, hooklog, ledger, observing, restore
 from holdfast.briefing import shown as as_text
 from holdfast.cli import shown, terminal
-from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.app import App, dump, json_option, pass_app, say, say_aside
 from holdfast.cli.naming import name_argument, workflow_option
 from holdfast.cli.terminal import put
 from holdfast.clock import from_mtime, iso
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.formats.base import Workflow
 from holdfast.formats.registry import FORMATS
-from holdfast.plaintext import clean, counted, one_line
+from holdfast.plaintext import counted, one_line
 from holdfast.reading import resolve
 from holdfast.regular import read_file
 from holdfast.store import LARGEST
@@ -272,7 +272,7 @@ def log(app: App, as_json: bool, last: int) -> None:
     synced = app.look()
     records = list(hooklog.read(app.surroundings.state_dir, synced.root))[-last:]
     for line in hooklog.passed_over(app.surroundings.state_dir, synced.root):
-        click.echo(f"holdfast: {clean(line)}", err=True)
+        say_aside(line)
     if as_json:
         dump(records)
         return
