@@ -27,15 +27,18 @@ def handle(event: PreToolUse, surroundings: Surroundings, _: Clock, entry: Entry
         return Nothing()
     # Imported here: most calls end above, and they must cost next to nothing.
     from holdfast import guidance  # noqa: PLC0415
+    from holdfast.plaintext import counted  # noqa: PLC0415
+
+    unread = counted(len(left), "unread file")
 
     if configured.gate == "block" and due.denied < MOST_DENIALS:
         if delivery.turn(state_dir, session, "denied") > MOST_DENIALS:  # calls at the same moment
             return Nothing()
-        entry.decided, entry.quiet = f"denied {event.tool}: {len(left)} files unread", False
+        entry.decided, entry.quiet = f"denied {event.tool}: {unread}", False
         return Denied(guidance.denial(due.name, left))
     if configured.gate == "remind" and not due.reminded:
         if delivery.turn(state_dir, session, "reminded") > 1:
             return Nothing()
-        entry.decided, entry.quiet = f"reminded of {len(left)} unread files", False
+        entry.decided, entry.quiet = f"reminded of {unread}", False
         return Reminder(guidance.reminder(due.name, left))
     return Nothing()

@@ -24,6 +24,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats.base import Workflow
 from holdfast.formats.registry import format_of
 from holdfast.hooklog import Entry
+from holdfast.plaintext import counted
 from holdfast.project import Surroundings
 from holdfast.reading import ONLY_NAMED, Plan
 from holdfast.selection import Choice, origin
@@ -182,7 +183,8 @@ def _delivery(synced: Synced, workflow: Workflow, plan: Plan, opened: frozenset[
 
 def _sent(plan: Plan) -> list[str]:
     count = sum(item.parts is not None for item in plan.items)
-    lines = [f"reading: {count} of {len(plan.items)} files in {len(plan.parts)} parts"]
+    files, parts = counted(len(plan.items), "file"), counted(len(plan.parts), "part")
+    lines = [f"reading: {count} of {files} in {parts}"]
     return lines + [f"not sent {item.path}: {item.trouble}" for item in plan.items if item.trouble]
 
 

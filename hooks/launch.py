@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from holdfast import hooklog, sessions
+from holdfast.bootstrap import marker
 from holdfast.clock import Clock
 from holdfast.errors import BadHookInput
 from holdfast.hooks import boundary, dispatch
@@ -16,9 +17,10 @@ from holdfast.wire import events, replies
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Answer the one event on stdin. `holdfast hook` ends here."""
-    surroundings = Surroundings.from_environment()
+    surroundings, clock = Surroundings.from_environment(), Clock.from_environment()
+    marker.note_use(sys.prefix, clock.now().timestamp())
     raw = dispatch.read_stdin()
-    return dispatch.write(run(raw, surroundings, Clock.from_environment(), arguments))
+    return dispatch.write(run(raw, surroundings, clock, arguments))
 
 
 def run(

@@ -7,6 +7,7 @@ workflow here" is answered with light imports, and no failure ever reaches the p
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from holdfast.wire.replies import Outcome
 
 _MARGIN = 4  # columns that the client keeps on both sides of the line
 _LEAST = 20  # columns for the workflow itself; before it has less, what comes behind it goes
+_NAME = 2  # columns that show something of a name: a letter and "…"
 _BETWEEN = " · "
 _YELLOW, _RED, _PLAIN = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 _FILLING, _NEARLY_FULL, _MOST = 75, 90, 1000  # per cent of the context
@@ -36,8 +38,7 @@ class Standing(NamedTuple):
     """Where the workflow of the session stands."""
 
     name: str
-    phase: int
-    phases: int
+    phase: str
     title: str
     status: str
     behind: bool  # whether what is saved is older than what is declared
@@ -46,25 +47,22 @@ class Standing(NamedTuple):
 def main() -> int:
     """Answer the one status on stdin. `holdfast statusline` ends here; the exit code is always 0."""
     surroundings = Surroundings.from_environment()
-    raw = dispatch.read_stdin()
+    # A person who tries it in a terminal sends nothing.
+    raw = b"" if sys.stdin is not None and sys.stdin.isatty() else dispatch.read_stdin()
     line = run(raw, surroundings, Clock.from_environment())
     return dispatch.write(Outcome(f"{line}\n".encode("utf-8", "replace") if line else b""))
 
 
 def run(raw: bytes, surroundings: Surroundings, clock: Clock) -> str:
     """The line for what the client sent; empty where there is nothing to tell."""
-    status = boundary.quietly(lambda: parse(raw, surroundings), None)
-    if status is None:
-        return ""
+    sent = boundary.quietly(lambda: json.loads(raw), None)
+    status = _status(_mapping(sent), surroundings)
     standing = boundary.quietly(lambda: standing_of(status, clock), None)
     return boundary.quietly(lambda: _line(standing, status), "")
 
 
-def parse(raw: bytes, surroundings: Surroundings) -> Status | None:
-    """What is understood of *raw*; None when it is no status."""
-    sent = json.loads(raw)
-    if not isinstance(sent, dict):
-        return None
+def _status(sent: dict[str, object], surroundings: Surroundings) -> Status:
+    """What is understood of *sent*; for the rest we look where we were started."""
     workspace = _mapping(sent.get("workspace"))
     cwd = _text(workspace.get("current_dir")) or _text(sent.get("cwd")) or surroundings.cwd
     started = surroundings.client_project or _text(workspace.get("project_dir"))
@@ -107,8 +105,7 @@ def standing_of(status: Status, clock: Clock) -> Standing | None:
     briefing = workflow.briefing
     return Standing(
         one_line(briefing.name),
-        briefing.phase,
-        briefing.phases,
+        briefing.count,
         one_line(briefing.phase_title),
         one_line(briefing.status, 20).replace("_", " "),
         workflow.behind,
@@ -132,7 +129,7 @@ def _tail(standing: Standing | None, context: int | None) -> Iterator[tuple[str,
     if standing and standing.status != "in progress":
         yield standing.status, _RED if standing.status == "blocked" else ""
     if standing and standing.behind:
-        yield "✱ unsaved", _YELLOW
+        yield "✱ behind", _YELLOW
     if context is not None:
         colour = _RED if context > _NEARLY_FULL else _YELLOW if context > _FILLING else ""
         yield f"context {context}%", colour
@@ -150,12 +147,14 @@ def _coloured(tail: list[tuple[str, str]], here: Surroundings) -> str:
 
 
 def _where(standing: Standing, room: int) -> str:
-    """Name, phase and title in *room* columns; the phase is never cut."""
-    phase = f" {standing.phase}/{standing.phases}"
+    """Name, phase and title in *room* columns; the phase stays whole, whatever there is room for."""
+    phase = standing.phase
     title = f" {standing.title}" if standing.title else ""
-    spare = room - len(phase)
+    spare = room - len(phase) - 1
+    if spare < _NAME:
+        return phase
     if width(standing.name) + width(title) <= spare:
-        return f"{standing.name}{phase}{title}"
+        return f"{standing.name} {phase}{title}"
     # A long name leaves half of the room to the title, if that needs it.
     name = cut(standing.name, max(spare - width(title), spare // 2))
-    return cut(f"{name}{phase}{cut(title, spare - width(name))}", room)
+    return f"{name} {phase}{cut(title, spare - width(name))}"

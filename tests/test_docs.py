@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import venv
@@ -96,3 +97,9 @@ def test_the_commands_of_the_documents(
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_picture_is_a_real_run() -> None:
+    """Drawn again, it is the same; `make picture` draws it anew when the commands say something else."""
+    drawn = runpy.run_path(str(ROOT / "docs" / "picture.py"))
+    assert drawn["PICTURE"].read_text(encoding="utf-8") == drawn["picture"]()

@@ -197,3 +197,24 @@ def test_a_copy_that_was_damaged_is_not_restored(tmp_path: Path) -> None:
     backup = backups.load(state, str(file))
     change = installing.taking_out(clientsettings.read(str(file)), backup)
     assert (change.not_restored, change.after) == ("its backup is lost or damaged", b'{"a": 1}')
+
+
+def test_a_file_whose_copy_was_lost_is_not_removed(tmp_path: Path) -> None:
+    """Installed anew without its copy, it counted as a file that we had made."""
+    file, state = tmp_path / "settings.json", str(tmp_path / "state")
+    file.write_text('{"model": "mine"}')
+
+    def install(parts: int) -> str | None:
+        wanted = registration.hooks(parts=parts)
+        return installing.install(
+            installing.putting_in(clientsettings.read(str(file)), wanted), state
+        )
+
+    copy = install(2)
+    assert copy is not None
+    Path(copy).unlink()
+    install(3)
+    backup = backups.load(state, str(file))
+    change = installing.taking_out(clientsettings.read(str(file)), backup)
+    assert change.after == b'{"model": "mine"}'
+    assert change.not_restored == "its backup is lost or damaged"

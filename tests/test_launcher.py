@@ -67,4 +67,4 @@ def test_without_a_script_the_interpreter_is_started(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout == f"{python} ('-m', 'holdfast')\n"
+    assert done.stdout == f"{python} ('-P', '-m', 'holdfast')\n"

@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from holdfast import __version__
+from holdfast.bootstrap import loader, marker
 from holdfast.bootstrap.build import INTERPRETER, SetUpFailed, Steps
 from holdfast.bootstrap.environments import DataFolder
-from plugin import ROOT, Plugin, copy_files, listing, programs
+from plugin import DEADLINE, ROOT, Plugin, copy_files, listing, programs
 
 UNDER_WAY = "Holdfast is being set up in the background, once for this version."
 NO_PACKAGES = {"PIP_FIND_LINKS": ""}
@@ -162,9 +163,8 @@ def test_settings_of_the_user_that_would_lead_elsewhere(plugin: Plugin, tmp_path
     gone = plugin.data / f"env-{__version__}-gone" / "bin" / "python"
     for folder in (old, recent, gone.parent):
         folder.mkdir(parents=True)
-        (folder / "pyvenv.cfg").touch()
     gone.symlink_to(tmp_path / "an interpreter that was removed")
-    os.utime(old / "pyvenv.cfg", (time.time() - MONTH, time.time() - MONTH))
+    os.utime(old, (time.time() - MONTH, time.time() - MONTH))
     before = listing(mine)
     done = plugin.call(
         "--version",
@@ -202,6 +202,7 @@ def test_an_environment_whose_interpreter_has_gone_makes_room(tmp_path: Path) ->
             (environment / "bin").mkdir(parents=True)
             target = INTERPRETER if number == 2 else str(tmp_path / "gone")
             (environment / "bin" / "python").symlink_to(target)
+            marker.write(str(environment), "bin/python", INTERPRETER)
             data.put_in_place(environment, aside)
         assert data.ready() is (number == 2)
     assert len(list(data.folder.glob("*"))) == 1
@@ -256,6 +257,136 @@ def test_a_python_without_pip_and_ensurepip_says_what_to_install(
     assert done.returncode == 1
     assert f"{python} has neither pip nor ensurepip. Install them" in done.stderr
     assert "apt install python3-venv" in done.stderr
+
+
+# What lies in an environment
+
+
+def test_nothing_in_the_environment_names_the_folder_of_the_set_up(ready_environment: Path) -> None:
+    """Scripts have a first line that does, so only the interpreter is left beside its other names."""
+    names = {each.name for each in (ready_environment / "bin").iterdir()}
+    assert "python" in names
+    assert {name for name in names if not name.startswith("python")} == set()
+
+
+def test_an_environment_of_ours_is_told_from_every_other(ready_environment: Path) -> None:
+    """By what lies in it, so wherever it is and whatever it is called."""
+    code = (
+        "import sys; from holdfast.bootstrap.marker import is_ours;"
+        "print(is_ours(sys.prefix), is_ours(sys.base_prefix), *sys.modules)"
+    )
+    said = subprocess.run(
+        [ready_environment / "bin" / "python", "-I", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert said[:2] == ["True", "False"]
+    assert not marker.is_ours(sys.prefix)
+    assert not {"pathlib", "click", "pydantic", "shutil"} & set(said)
+
+
+def fake_environment(data: Path, name: str, marked: str | None) -> Path:
+    """One whose interpreter only says that it was started."""
+    python = data / name / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\necho started\n", encoding="utf-8")
+    python.chmod(0o755)
+    if marked is not None:
+        (data / name / marker.NAME).write_text(marked, encoding="utf-8")
+    return data / name
+
+
+@pytest.mark.parametrize(
+    ("marked", "usable"),
+    [
+        ("bin/python\n/\n", True),
+        ("bin/python\n/\nmore\n", True),
+        ("bin/python\n/lib/ld-of-another-platform.so.1\n", False),
+        ("bin/gone\n/\n", False),
+        ("bin/python\n/", False),
+        ("bin/python\n", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_shell_and_python_agree_which_environment_is_ready(
+    marked: str | None, usable: bool, plugin: Plugin
+) -> None:
+    """Else one of them would wait for ever for what the other takes as done."""
+    fake_environment(plugin.data, f"env-{__version__}-x", marked)
+    assert DataFolder(plugin.data).ready() is usable
+    assert (plugin.hook("PostToolUse") == "started\n") is usable
+
+
+def test_an_environment_of_another_platform_does_not_count_as_ready(plugin: Plugin) -> None:
+    """A home that two platforms share: this one sets up its own, and both stay."""
+    foreign = f"env-{__version__}-cpython-311-aarch64-linux-gnu-linux-aarch64"
+    unmarked = plugin.data / f"env-{__version__}-cpython-311-linux-aarch64"
+    subprocess.run([INTERPRETER, "-m", "venv", "--without-pip", unmarked], check=True)
+    fake_environment(plugin.data, foreign, "bin/python\n/lib/ld-of-another-platform.so.1\n")
+    assert plugin.session_start().startswith(UNDER_WAY)
+    plugin.wait_until_ready()
+    assert plugin.session_start() == ""
+    assert plugin.call("--version").stdout == f"holdfast, version {__version__}\n"
+    assert len(plugin.environments()) == 3
+
+
+def last_used(environment: Path, before: float) -> None:
+    os.utime(environment / marker.NAME, (time.time() - before,) * 2)
+
+
+def test_a_hook_notes_once_a_day_that_its_environment_is_in_use(
+    plugin: Plugin, ready_environment: Path
+) -> None:
+    """Whatever the disk notes of accesses. Nothing else is written there."""
+    plugin.data.mkdir(parents=True)
+    own = plugin.data / ready_environment.name
+    shutil.copytree(ready_environment, own, symlinks=True)
+    last_used(own, before=MONTH)
+    everything = listing(own)
+    plugin.hook("SessionStart", more={"source": "startup"})
+    changed = {path for path, seen in listing(own).items() if everything[path] != seen}
+    assert changed == {str(own / marker.NAME)}
+    assert time.time() - (own / marker.NAME).stat().st_mtime < DEADLINE
+    last_used(own, before=3600)
+    everything = listing(own)
+    plugin.hook("PreCompact", more={"trigger": "manual"})
+    assert listing(own) == everything
+
+
+def test_a_damaged_environment_does_not_end_the_cleaning(tmp_path: Path) -> None:
+    """Each is judged by itself: by its marker, and without one by its folder."""
+    data = DataFolder(tmp_path)
+    names = {
+        "env-0.0.1-damaged-old": True,
+        "env-0.0.2-damaged-new": False,
+        "env-0.0.3-unused": True,
+        "env-0.0.4-in-use": False,
+        f"env-{__version__}-of-this-version": False,
+    }
+    for name in names:
+        (tmp_path / name).mkdir()
+    for name in ("env-0.0.3-unused", "env-0.0.4-in-use"):
+        (tmp_path / name / marker.NAME).touch()
+    last_used(tmp_path / "env-0.0.3-unused", before=MONTH)
+    for name in names:
+        if name not in {"env-0.0.2-damaged-new", "env-0.0.3-unused"}:
+            os.utime(tmp_path / name, (time.time() - MONTH,) * 2)
+    data.remove_unused(time.time())
+    left = {each.name for each in tmp_path.iterdir()}
+    assert left == {name for name, goes in names.items() if not goes}
+
+
+@pytest.mark.needs("readelf")
+def test_the_loader_that_an_interpreter_needs() -> None:
+    """As the tool that knows the format says it."""
+    said = subprocess.run(
+        ["readelf", "-l", INTERPRETER], capture_output=True, text=True, check=True
+    )
+    found = re.search(r"program interpreter: (.+)\]", said.stdout)
+    assert loader.needed(INTERPRETER) == (found[1] if found else INTERPRETER)
+    assert loader.needed(__file__) == __file__
 
 
 # No Python that will do
@@ -340,6 +471,53 @@ def test_through_links_it_finds_the_plugin(plugin: Plugin, tmp_path: Path) -> No
     assert "Then call the command again." in done.stderr
 
 
+def test_the_status_line_waits_for_nothing_and_is_empty(plugin: Plugin) -> None:
+    """The client asks again and again, and would show an error each time."""
+    begun = time.monotonic()
+    for given in (b"", b"{}", b'{"session_id": "s"}\n' * 20_000):
+        done = plugin.call("statusline", given=given)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert time.monotonic() - begun < 5
+    assert not plugin.data.exists()
+
+
+# Answers for bootstrap.start's questions: somebody else's set-up is under way, and ends right after the
+# first of two questions, as it may. The set-up that the command begins itself gives way and ends at once.
+ENDS_IN_BETWEEN = """
+import sys; sys.path.insert(0, sys.argv.pop(1))
+from holdfast.bootstrap import start
+from holdfast.bootstrap.environments import DataFolder
+
+class Scripted(DataFolder):
+    asked = 0
+    def _next(self):
+        self.asked += 1
+        return self.asked
+    def ready(self):
+        return self._next() > 21
+    def being_set_up(self):
+        return 2 < self._next() <= 21
+
+if sys.argv[1] != "set-up":
+    from pathlib import Path
+    sys.exit(start._for_command(Scripted(Path(sys.argv[2]))))
+"""
+
+
+def test_a_set_up_that_ends_between_two_questions_is_no_failure(tmp_path: Path) -> None:
+    """It was told as one, without a reason."""
+    done = subprocess.run(
+        [INTERPRETER, "-I", "-B", "-c", ENDS_IN_BETWEEN, ROOT / "src", "command", tmp_path],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert "could not be set up" not in done.stderr
+    assert done.returncode == 0
+
+
 # Where an environment is ready
 
 
@@ -380,3 +558,16 @@ def test_a_hook_answers_from_the_ready_environment(ready: Plugin) -> None:
     assert 'The workflow "The long way"' in compact(ready)
     started = ready.session_start(source="compact", CLAUDE_PLUGIN_DATA=f"{ready.data}/")
     assert started.startswith("Workflow restored: The long way")
+
+
+def test_the_plugin_registers_its_hooks_itself(ready: Plugin) -> None:
+    """Installed from there, the settings named a script that could not be started."""
+    done = ready.call("install")
+    assert done.returncode == 1
+    assert "the plugin registers its hooks itself" in done.stderr
+    assert not (ready.home / ".claude" / "settings.json").exists()
+    settings = ready.home / ".claude" / "settings.json"
+    settings.write_text('{"enabledPlugins": {"holdfast@holdfast": true}}', encoding="utf-8")
+    done = ready.call("doctor")
+    assert (done.returncode, "holdfast install" in done.stdout) == (0, False)
+    assert "recorded payloads" in " ".join(done.stdout.split())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import versions
+from holdfast import registration, versions
 from holdfast.testing import Compactions, Project
 from holdfast.versions import KNOWN, OF_A_SESSION, Kind
 
@@ -26,6 +26,7 @@ def life(holdfast_project: Project, compaction_cycle: Compactions) -> Project:
     project.write("docs/guide.md", "# Guide\n")
     project.run("start", "Ended", "--phases", "A,B")
     project.run("complete", "Ended")
+    project.run("install")
     project.declare("Work", phase="2/4 - Build", reading=["@docs/guide.md"])
     edited(compaction_cycle, "one.py")
     compaction_cycle.fire("TaskCreated", task_id="1", task_subject="Write the tests")
@@ -372,3 +373,17 @@ def test_lines_of_a_newer_log_are_passed_over_and_said(
     assert events == ["PreCompact", "SessionStart", "SessionStart", "PostCompact"]
     assert done.stderr.count(NEWER) == 1
     assert all(path.read_bytes().startswith(data) for path, data in files.items())
+
+
+def test_a_newer_backup_of_settings_is_left_alone(life: Project) -> None:
+    """It was overwritten by `install`, and deleted by `uninstall`."""
+    files = written_by_a_newer(life, "backups")
+    settings = life.home / ".claude" / "settings.json"
+    settings.write_text('{"hooks": {}}', encoding="utf-8")
+    done = life.run("install", check=False)
+    assert (done.returncode, NEWER in done.stderr) == (1, True)
+    assert settings.read_text(encoding="utf-8") == '{"hooks": {}}'
+    assert untouched(files)
+    settings.write_text(registration.text(), encoding="utf-8")
+    assert life.run("uninstall").returncode == 0
+    assert untouched(files)

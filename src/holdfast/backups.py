@@ -10,13 +10,15 @@ import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from holdfast import versions
 from holdfast.atomic import replace_file
 from holdfast.errors import HoldfastError, StateUnreadable, StateUnwritable
 from holdfast.regular import read_file, read_json
 
-_VERSION = 1
+_KIND: versions.Kind = "backups"
 _LARGEST = 2 * 1024 * 1024
 
 
@@ -24,10 +26,14 @@ class Backup(NamedTuple):
     """A settings file before us."""
 
     copy: str  # where the copy of it lies
-    existed: bool
+    before: str | None  # the hash of what was there; None where there was no file
     made_folder: bool  # whether the folder of the settings was made with them
     written: str  # the hash of what we wrote
     content: bytes | None  # what the copy holds; None where there was no file, or it is lost
+
+    @property
+    def existed(self) -> bool:
+        return self.before is not None
 
     def is_followed_by(self, raw: bytes) -> bool:
         """Whether *raw* is still exactly what we wrote."""
@@ -43,7 +49,7 @@ def load(state_dir: str | None, settings: str) -> Backup | None:
         record = read_json(_record(copy), _LARGEST)
     except StateUnreadable:
         return None
-    if not isinstance(record, dict) or record.get("version") != _VERSION:
+    if not isinstance(record, dict) or versions.is_newer(_KIND, record):
         return None
     before = record.get("before")
     content = None
@@ -52,7 +58,7 @@ def load(state_dir: str | None, settings: str) -> Backup | None:
     if content is not None and _hash(content) != before:
         content = None
     made_folder = record.get("made_folder") is True
-    return Backup(copy, bool(before), made_folder, str(record.get("written")), content)
+    return Backup(copy, before, made_folder, str(record.get("written")), content)
 
 
 def keep(state_dir: str | None, settings: str, before: bytes | None, written: bytes) -> str | None:
@@ -66,8 +72,8 @@ def keep(state_dir: str | None, settings: str, before: bytes | None, written: by
             hint="Set HOME or XDG_STATE_HOME. Nothing was changed.",
         )
     copy = _path(state_dir, settings)
+    versions.refuse_newer(_KIND, _record(copy))
     record = {
-        "version": _VERSION,
         "settings": settings,
         "before": None if before is None else _hash(before),
         "made_folder": not os.path.isdir(os.path.dirname(settings)),
@@ -75,14 +81,14 @@ def keep(state_dir: str | None, settings: str, before: bytes | None, written: by
     }
     known = load(state_dir, settings)
     if known and before is not None and known.is_followed_by(before):
-        first = _hash(known.content) if known.content is not None else None
-        record |= {"before": first, "made_folder": known.made_folder}
+        # Also where the copy is lost by now: that there was a file must not be forgotten.
+        record |= {"before": known.before, "made_folder": known.made_folder}
         before = known.content
     try:
         os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
         if before is not None:
             replace_file(copy, before, mode=0o600)
-        replace_file(_record(copy), (json.dumps(record, indent=1) + "\n").encode(), mode=0o600)
+        replace_file(_record(copy), _encoded(record), mode=0o600)
     except OSError as error:
         raise StateUnwritable(copy, error.strerror or str(error)) from error
     return None if before is None else copy
@@ -93,6 +99,8 @@ def forget(state_dir: str | None, settings: str) -> None:
     if state_dir is None:
         return
     copy = _path(state_dir, settings)
+    if versions.left_alone_in(_KIND, _record(copy)):
+        return
     for path in (_record(copy), copy):
         with contextlib.suppress(OSError):
             os.unlink(path)
@@ -103,6 +111,10 @@ def _path(state_dir: str, settings: str) -> str:
     place = hashlib.sha256(os.fsencode(settings)).hexdigest()[:12]
     name, ending = os.path.splitext(os.path.basename(settings))
     return os.path.join(state_dir, "backups", f"{name}-{place}{ending}")
+
+
+def _encoded(record: Mapping[str, object]) -> bytes:
+    return (json.dumps(versions.stamped(_KIND, record), indent=1) + "\n").encode()
 
 
 def _record(copy: str) -> str:

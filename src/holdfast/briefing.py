@@ -25,10 +25,15 @@ class Briefing:
     state_path: str | None = None  # relative to the root; None while nothing is saved
     kept_with: tuple[str, ...] = ()  # the commands that keep it current
     ended_with: str = ""  # the command that ends it
+    phase_trouble: str = ""  # why the phase is not known; then its numbers say nothing
+
+    @property
+    def count(self) -> str:
+        return "?" if self.phase_trouble else f"{self.phase}/{self.phases}"
 
     @property
     def where(self) -> str:
-        return f"phase {self.phase}/{self.phases}"
+        return f"phase {self.count}"
 
     @property
     def phase_title(self) -> str:

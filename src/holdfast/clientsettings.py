@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from holdfast import jsontext
 from holdfast.errors import HoldfastError, StateUnreadable
+from holdfast.project import Surroundings, contains, root_for_new
 from holdfast.regular import decode_json, read_file
 
 Scope: TypeAlias = Literal["user", "project", "local"]
@@ -47,6 +48,13 @@ def path(scope: Scope, root: str, client_dir: str | None) -> str:
             hint="Set HOME, or CLAUDE_CONFIG_DIR as for Claude Code itself.",
         )
     return os.path.join(client_dir, "settings.json")
+
+
+def root(here: Surroundings) -> str:
+    """Where the client looks for a project's settings: only in the folder where a session starts."""
+    started, cwd = here.client_project, os.path.realpath(here.cwd)
+    inside = started and contains(os.path.realpath(started), cwd)
+    return os.path.realpath(started) if started and inside else root_for_new(cwd, started)
 
 
 def read_all(root: str, client_dir: str | None) -> dict[Scope, ClientSettings]:

@@ -81,9 +81,8 @@ def _head(briefing: Briefing, arrival: str) -> str:
         f"# {_ARRIVALS.get(arrival, _ARRIVALS['now'])}: {name}",
         "",
         (
-            f'The workflow "{name}" (type {one_line(briefing.kind, 40)}) is in phase '
-            f"{briefing.phase} of {briefing.phases}{_titled(briefing, ': ')}. "
-            f"Status: {briefing.status.replace('_', ' ')}."
+            f'The workflow "{name}" (type {one_line(briefing.kind, 40)}) is in '
+            f"{_place(briefing, ': ')}. Status: {briefing.status.replace('_', ' ')}."
         ),
     ]
     if briefing.next_action:
@@ -114,6 +113,13 @@ def _by_loss(briefing: Briefing, lost: Sequence[Fact]) -> tuple[list[str], list[
 
 def _items(texts: Sequence[str]) -> list[str]:
     return [f"- {one_line(each, _ITEM)}" for each in texts]
+
+
+def _place(briefing: Briefing, before: str, after: str = "") -> str:
+    """In which phase the work is; its title stands between *before* and *after*."""
+    if briefing.phase_trouble:
+        return f"a phase that is not known ({one_line(briefing.phase_trouble, _NAME)})"
+    return f"phase {briefing.phase} of {briefing.phases}{_titled(briefing, before, after)}"
 
 
 def _titled(briefing: Briefing, before: str, after: str = "") -> str:
@@ -161,10 +167,14 @@ def _action(briefing: Briefing, situation: Situation) -> str:
     steps += _reading_steps(situation.plan)
     if briefing.status == "blocked":
         steps.append("The phase is blocked; what blocks it comes first.")
-    steps.append(
-        f"The work continues in phase {briefing.phase} of {briefing.phases}"
-        f"{_titled(briefing, ', ')}; nothing before it is to be done again."
-    )
+    if briefing.phase_trouble:
+        steps.append(
+            "Which phase the work is in is to be found out before it continues; "
+            "`holdfast phase set N --total M` notes it."
+        )
+    else:
+        place = _place(briefing, ", ")
+        steps.append(f"The work continues in {place}; nothing before it is to be done again.")
     steps.append(f"The saved state counts where the summary says otherwise.{_commands(briefing)}")
     lines += [f"{number}. {step}" for number, step in enumerate(steps, 1)]
     if briefing.state_path:
@@ -253,8 +263,7 @@ def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
     name = one_line(briefing.name, 120)
     parts = [
         (
-            f'Keep word for word: the workflow "{name}" is in phase {briefing.phase} of '
-            f"{briefing.phases}{_titled(briefing, ' (', ')')}, "
+            f'Keep word for word: the workflow "{name}" is in {_place(briefing, " (", ")")}, '
             f"status {briefing.status.replace('_', ' ')}."
         )
     ]
@@ -330,7 +339,7 @@ def for_person(briefing: Briefing, verb: str) -> str:
 def in_one_line(briefing: Briefing) -> str:
     """For the model at the start of a session: that there is one, and how to take it up."""
     return (
-        f'The workflow "{one_line(briefing.name, _NAME)}" is kept in this project, in phase '
-        f"{briefing.phase} of {briefing.phases}{_titled(briefing, ' (', ')')}. "
+        f'The workflow "{one_line(briefing.name, _NAME)}" is kept in this project, in '
+        f"{_place(briefing, ' (', ')')}. "
         "`holdfast resume` prints where it stands and takes it up in this session."
     )

@@ -14,16 +14,32 @@ from importlib import metadata
 from holdfast.project import contains
 from holdfast.registration import NAME, ON_PATH, Program
 
+# -P: a hook is started in the project, whose modules are not ours to import.
+THIS = Program(sys.executable, ("-P", "-m", NAME))
+
 
 def find(search_path: str, virtual_env: str | None) -> Program:
     """`holdfast` where that is this installation wherever the client is started, else its path."""
     script = _script()
     if script is None:
-        return Program(sys.executable, ("-m", NAME))
-    found = shutil.which(NAME, path=_lasting(search_path, virtual_env))
+        return THIS
+    found = on_path(NAME, search_path, virtual_env)
     if found and os.path.realpath(found) == os.path.realpath(script):
         return ON_PATH
     return Program(script)
+
+
+def on_path(name: str, search_path: str, virtual_env: str | None) -> str | None:
+    """The file that *name* starts wherever the client is started."""
+    return shutil.which(name, path=_lasting(search_path, virtual_env))
+
+
+def is_this(program: Program, file: str) -> bool:
+    """Whether *program*, which *file* starts, is this very installation."""
+    if program.first:
+        return (file, program.first[-2:]) == (THIS.command, THIS.first[-2:])
+    script = _script()
+    return script is not None and os.path.realpath(file) == os.path.realpath(script)
 
 
 def _script() -> str | None:

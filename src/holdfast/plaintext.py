@@ -75,6 +75,11 @@ def one_line(text: str, limit: int = 300) -> str:
     return shorten(_SPACE.sub(" ", clean(text[: limit * 8])).strip(), limit)
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: "1 part", "2 parts"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def shorten(text: str, limit: int) -> str:
     """At most *limit* units of *text*, ending in "…" where it was cut."""
     if units(text) <= limit:

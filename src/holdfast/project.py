@@ -28,7 +28,8 @@ class Surroundings(NamedTuple):
     search_path: str = ""  # PATH
     virtual_env: str | None = None  # the environment that is activated in this shell
     colourless: bool = False  # NO_COLOR is set, or the terminal is a dumb one
-    columns: int | None = None  # COLUMNS: how wide the terminal is that a command's output goes to
+    columns: int | None = None  # COLUMNS: how wide the client's terminal is, for the status line
+    home: str | None = None
     played: bool = False  # HOLDFAST_PLAYED: the events are played by `simulate`
 
     @classmethod
@@ -51,6 +52,7 @@ class Surroundings(NamedTuple):
             virtual_env=environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX") or None,
             colourless=bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb",
             columns=_whole(environ.get("COLUMNS", "")),
+            home=_home(environ),
             played=bool(environ.get("HOLDFAST_PLAYED")),
         )
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from holdfast.decoding import decode
 from holdfast.errors import StateUnreadable
-from holdfast.plaintext import CONTEXT_LIMIT, one_line, quoted, units
+from holdfast.plaintext import CONTEXT_LIMIT, counted, one_line, quoted, units
 from holdfast.project import contains
 from holdfast.regular import has_something, read_file
 
@@ -154,7 +154,7 @@ def plan(items: Sequence[Item], budget: Budget, workflow: str, most: int | None 
 def _no_room(parts: int, budget: int) -> str:
     if parts < budget:
         return NOT_FORESEEN
-    return f"over the budget of {parts} part{'' if parts == 1 else 's'}"
+    return f"over the budget of {counted(parts, 'part')}"
 
 
 class _Text(NamedTuple):

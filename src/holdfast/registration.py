@@ -89,6 +89,16 @@ class Hook(NamedTuple):
     arguments: tuple[str, ...]  # behind "hook": ("--part", "3")
     program: Program
     beside: bool = False  # "async"
+    line: str = ""  # the whole of it, where it is one line for a shell
+
+    @property
+    def slot(self) -> tuple[str, tuple[str, ...]]:
+        """What it is there for."""
+        return self.event, self.arguments
+
+    def is_run_with(self, other: Hook) -> bool:
+        """Whether the client takes the two for one. It does so across settings files."""
+        return (self.program, self.slot, self.line) == (other.program, other.slot, other.line)
 
 
 def registered(value: object) -> Iterator[Hook]:
@@ -101,13 +111,15 @@ def registered(value: object) -> Iterator[Hook]:
                 if started:
                     matcher = str(group.get("matcher") or "")
                     matcher = "" if matcher == "*" else matcher
-                    yield Hook(event, matcher, *started, entry.get("async") is True)
+                    line = "" if isinstance(entry.get("args"), list) else entry["command"]
+                    yield Hook(event, matcher, *started, entry.get("async") is True, line)
 
 
 def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:
     """The arguments behind "hook" and the program, where *entry* starts Holdfast; else None.
 
-    Also where it does so by another path, through `python -m`, or in one line for a shell.
+    Also where it does so by another path, through `python -m`, or in one line for a shell. What
+    somebody has wrapped around it is theirs.
     """
     if not isinstance(entry, Mapping) or not isinstance(entry.get("command"), str):
         return None
@@ -129,9 +141,20 @@ def _split(line: str) -> list[str]:
 
 
 def _is_us(words: Sequence[str]) -> bool:
+    match [_name(word) for word in words]:
+        case [only]:
+            return only == NAME
+        case ["sh", script]:  # as the plugin does
+            return script == NAME
+        case [program, *options, "-m", module]:
+            of_python = program.startswith("python") or program == "py"
+            return of_python and module == NAME and all(each[:1] == "-" for each in options)
+    return False
+
+
+def _name(word: str) -> str:
     # A backslash parts folders on Windows alone, but no program of ours has one in its name.
-    name = re.split(r"[/\\]", words[-1])[-1].lower()
-    return name.removesuffix(".exe") == NAME
+    return re.split(r"[/\\]", word)[-1].lower().removesuffix(".exe")
 
 
 if __name__ == "__main__":

@@ -46,9 +46,10 @@ def facts_of(briefing: Briefing) -> list[Fact]:
     """What a summary has to keep. What has no letter and no digit cannot be looked for."""
     title = briefing.phase_title
     phase = f"{briefing.phase} of {briefing.phases}{f': {title}' if title else ''}"
+    stated = [Fact(PHASE, text_of(phase), (briefing.phase, briefing.phases, title))]
     facts = [
         Fact(NAME, text_of(briefing.name)),
-        Fact(PHASE, text_of(phase), (briefing.phase, briefing.phases, title)),
+        *(stated if not briefing.phase_trouble else ()),
         Fact(NEXT_ACTION, text_of(briefing.next_action or "")),
         *(Fact(REMINDER, text_of(each)) for each in briefing.reminders[:MOST_REMINDERS]),
     ]

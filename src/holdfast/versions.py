@@ -24,6 +24,7 @@ Kind: TypeAlias = Literal[
     "forecasts",
     "journals",
     "log",
+    "backups",
 ]
 
 # What this release writes, and the highest that it understands.
@@ -37,6 +38,7 @@ KNOWN: Mapping[Kind, int] = {
     "forecasts": 1,
     "journals": 1,
     "log": 1,
+    "backups": 1,
 }
 # Each has a folder of its name in the user's folder.
 OF_A_SESSION: tuple[Kind, ...] = ("sessions", "deliveries", "forecasts", "journals")

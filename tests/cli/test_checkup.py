@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from holdfast import payloads, registration, sync
-from holdfast.checkup import client, kept
+from holdfast.checkup import client, kept, registered
 from holdfast.checkup.client import TRIED
 from holdfast.checkup.finding import Finding
-from holdfast.checkup.registered import lacking
 from holdfast.project import Surroundings
 from holdfast.registration import Program
+from holdfast.sources import lacking
 from holdfast.testing import Compactions, Project
 
 COMMAND = Path(sys.executable).parent / "holdfast"
@@ -59,7 +59,7 @@ class Patient(NamedTuple):
         environment, root = self.project.environment(), str(self.project.root)
         here = Surroundings.from_environment(environment)._replace(cwd=root)
         synced = sync.run(root, None, here, self.project.clock, wait=None)
-        found = kept.examine(synced, here, self.project.clock)
+        found = kept.examine(synced, here)
         return [each for each in found if each.level == level]
 
     def do(self, fix: str) -> None:
@@ -105,7 +105,7 @@ def test_nothing_is_wrong(patient: Patient) -> None:
     assert {"hooks", "command", "client", "settings", "folders", "state", "log"} <= set(checks)
     assert f"answers {len(payloads.names())} recorded payloads" in checks["command"]["what"]
     done = patient.project.run("doctor")
-    assert done.stdout.endswith("No things are wrong.\n")
+    assert done.stdout.endswith("Nothing is wrong.\n")
 
 
 def test_not_on_the_path(patient: Patient) -> None:
@@ -157,6 +157,113 @@ def test_the_plugin_and_the_settings(patient: Patient) -> None:
     assert patient.found() == []
 
 
+def test_what_a_repository_names_is_not_started(patient: Patient, tmp_path: Path) -> None:
+    """The doctor only looks; who trusts a project tells the client so, not us."""
+    trap = patient.project.write("bin/holdfast", f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
+    trap.chmod(0o755)
+    hooks = registration.hooks(Program(str(trap)))
+    shell = {"type": "command", "command": "sh", "args": ["-c", f"touch {tmp_path}/x; /holdfast"]}
+    hooks["PreCompact"][0]["hooks"].append({**shell, "args": [*shell["args"], "hook"]})
+    patient.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
+    notes = [each["what"] for each in patient.found("note")]
+    assert f"{trap} was not tried" in notes
+    assert not (tmp_path / "sprung").exists()
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_same_hook_in_other_words_runs_twice(patient: Patient) -> None:
+    """The client takes a line for a shell and a program with arguments for two."""
+    hooks = {"PreCompact": [{"hooks": [{"type": "command", "command": "holdfast hook"}]}]}
+    patient.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
+    assert "registered twice" in patient.only()["what"]
+    hooks["PreCompact"] = registration.hooks()["PreCompact"]
+    patient.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
+    assert patient.found() == []
+
+
+def test_two_copies_of_the_plugin(patient: Patient) -> None:
+    """Each runs its own hooks; the repair is the client's, with the scope."""
+    enabled = {"holdfast@a": True, "holdfast@b": True}
+    patient.register({}, enabledPlugins=enabled)
+    found = patient.only()
+    assert "the plugin holdfast@a" in found["what"]
+    assert "the plugin holdfast@b" in found["what"]
+    assert found["fix"] == "claude plugin uninstall holdfast@a --scope user"
+
+
+def test_more_parts_than_the_plugin_registers(patient: Patient) -> None:
+    """To install the settings as well would run every hook twice."""
+    patient.register({}, enabledPlugins={"holdfast@a": True})
+    config = patient.project.home / ".config" / "holdfast" / "holdfast.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("parts = 13\n", encoding="utf-8")
+    assert patient.only()["fix"].startswith("set parts = 12 in your holdfast.toml")
+
+
+def test_settings_are_looked_for_where_the_client_does(patient: Patient) -> None:
+    """Not where the workflow lies."""
+    patient.settings.unlink()
+    patient.project.git("init", "-q")
+    patient.project.run("install", "--scope", "project")
+    sub = patient.project.write("sub/PLAN.md", "# P\n\n**Status**: 🔄 In Progress\n").parent
+    done = patient.project.run("doctor", "--json", cwd=sub, check=False)
+    assert json.loads(done.stdout)["whole"] is True
+
+
+def test_an_activated_environment_is_not_on_the_clients_path(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This shell finds `holdfast`, and the client need not."""
+    monkeypatch.setenv("VIRTUAL_ENV", str(patient.programs))
+    environment = {**patient.project.environment(), "VIRTUAL_ENV": str(patient.programs)}
+    here = Surroundings.from_environment(environment)._replace(cwd=str(patient.project.root))
+    found = [each.what for each in registered.examine(here) if each.level == "wrong"]
+    assert found == ["`holdfast` is not on the PATH"]
+
+
+def test_a_line_that_only_a_shell_understands_is_not_called_missing(patient: Patient) -> None:
+    """Nor is what somebody has wrapped around us ours."""
+    hooks = {
+        "PreCompact": [
+            {"hooks": [{"type": "command", "command": '"$CLAUDE_PROJECT_DIR"/v/holdfast hook'}]},
+            {"hooks": [{"type": "command", "command": "cd /tmp && holdfast hook"}]},
+        ]
+    }
+    patient.register(hooks)
+    whats = [each["what"] for each in patient.found("note", "wrong")]
+    assert '`"$CLAUDE_PROJECT_DIR"/v/holdfast hook` was not tried' in whats
+    assert not [what for what in whats if "`cd`" in what]
+
+
+def test_switched_off_nothing_is_repaired(patient: Patient) -> None:
+    """Nothing may be written then, by no command."""
+    path = patient.project.state_files()[0]
+    path.write_text("{", encoding="utf-8")
+    patient.project.write(".claude/holdfast.toml", "enabled = false\n")
+    found = patient.doctor("--fix")
+    assert any("switched off" in each for each in found["fixed"])
+    assert path.read_text(encoding="utf-8") == "{"
+
+
+def test_what_a_newer_release_keeps_is_not_called_wrong(patient: Patient) -> None:
+    """It knows better, and no repair of ours would help."""
+    path = patient.project.state_files()[0]
+    state = json.loads(path.read_bytes())
+    state["holdfast"]["version"] = 99
+    state["phase"]["status"] = "paused"
+    path.write_text(json.dumps(state), encoding="utf-8")
+    assert patient.kept() == []
+    assert any("newer Holdfast" in each.cause for each in patient.kept("note"))
+
+
+def test_what_is_repaired_is_said_as_it_is(patient: Patient) -> None:
+    """Without a copy there is none to come back."""
+    bad = patient.project.write("untracked/workflow-state/x/state-x-20260101_000000.json", "{")
+    done = patient.doctor("--fix")["fixed"]
+    assert [f"{bad.relative_to(patient.project.root)} could not be read" in each for each in done]
+    assert not any("last good copy" in each for each in done)
+
+
 def test_a_folder_that_is_read_only(patient: Patient) -> None:
     """The state could not be saved."""
     folder = patient.project.state_files()[0].parent
@@ -174,7 +281,9 @@ def test_a_file_in_the_place_of_a_folder(holdfast_project: Project, patient: Pat
         path.parent.rmdir()
     (holdfast_project.root / "untracked" / "workflow-state").rmdir()
     holdfast_project.write("untracked/workflow-state", "a file")
-    assert any("it is no folder" in each.cause for each in patient.kept())
+    found = next(each for each in patient.kept() if each.cause == "it is no folder")
+    patient.do(found.fix)
+    assert patient.kept() == []
 
 
 def test_a_state_that_cannot_be_read(patient: Patient) -> None:
@@ -217,9 +326,9 @@ def test_a_wrong_key_in_the_settings(patient: Patient) -> None:
 def test_what_is_not_registered(change: Callable[[dict[str, Any]], object], words: str) -> None:
     """A wrong matcher, a missing event, a part too few."""
     hooks = registration.hooks()
-    assert lacking(registration.registered(hooks), parts=12) == []
+    assert lacking(list(registration.registered(hooks)), parts=12) == []
     change(hooks)
-    assert words in "; ".join(lacking(registration.registered(hooks), parts=12))
+    assert words in "; ".join(lacking(list(registration.registered(hooks)), parts=12))
 
 
 def test_a_wrong_matcher(patient: Patient) -> None:
@@ -250,7 +359,7 @@ def test_a_matcher_in_other_words_is_right() -> None:
     hooks["PreCompact"][0]["matcher"] = "*"
     hooks["SessionStart"][0]["matcher"] = "startup|resume|clear|compact|fork"
     hooks["PreToolUse"][0]["matcher"] = "(Multi|Notebook)?Edit|Write"
-    assert lacking(registration.registered(hooks), parts=12) == []
+    assert lacking(list(registration.registered(hooks)), parts=12) == []
 
 
 def test_a_finished_workflow_is_left_over(patient: Patient) -> None:
@@ -302,10 +411,15 @@ def test_a_client_that_is_too_old_or_missing(patient: Patient) -> None:
 
 
 def test_git_sees_the_state(patient: Patient) -> None:
-    """It is one person's."""
+    """It is one person's, and so is what declares it."""
     patient.project.git("init", "-q")
-    (found,) = [each for each in patient.kept("note") if each.check == "git"]
-    subprocess.run(["/bin/sh", "-c", found.fix], cwd=patient.project.root, check=True)
+    found = [each for each in patient.kept("note") if each.check == "git"]
+    assert [each.what for each in found] == [
+        "git does not ignore untracked/",
+        "git does not ignore CLAUDE.local.md",
+    ]
+    for each in found:
+        subprocess.run(["/bin/sh", "-c", each.fix], cwd=patient.project.root, check=True)
     assert "git" not in {each.check for each in patient.kept("note")}
 
 

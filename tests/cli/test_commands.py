@@ -18,6 +18,8 @@ def start(project: Project, *more: str, session: str | None = None) -> None:
 
 def test_start_takes_every_fact(holdfast_project: Project) -> None:
     """Name, type, phases, reading, reminders, context."""
+    for path in ("docs/a.md", "docs/b.md"):
+        holdfast_project.write(path, "text\n")
     done = holdfast_project.run(
         "start", "QA", "--type", "qa-loop", "--phases", "Run, Fix,Verify",
         "--read", "@docs/a.md", "--read", "docs/b.md",

@@ -314,7 +314,7 @@ def test_a_saved_state_that_is_behind_says_so(
     assert "  behind " not in holdfast_project.run("status").stdout
     holdfast_project.declare("W", phase="2/5 - B")
     assert row(holdfast_project.run("status").stdout, "behind").startswith("what is declared now")
-    assert "    a save is due\n" in holdfast_project.run("list").stdout
+    assert "    behind\n" in holdfast_project.run("list").stdout
     assert facts(holdfast_project)["workflow"]["behind"] is True
     compaction_cycle.fire("PreCompact")
     assert "  behind " not in holdfast_project.run("status").stdout

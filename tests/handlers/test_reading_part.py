@@ -253,7 +253,10 @@ def test_preview_shows_a_part(holdfast_project: Project, guide: str) -> None:
     """What a compaction would send now."""
     assert guide in holdfast_project.run("preview", "--part", "3").stdout
     done = holdfast_project.run("preview", "--part", "4", check=False)
-    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "holdfast: there are 3 parts")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        1,
+        "holdfast: the reading has 3 parts",
+    )
 
 
 def test_reading_is_contained_through_links(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import shutil
 import time
 from pathlib import Path
 
 import pytest
 
-from plugin import copy_files, listing, packages, programs
+from plugin import ROOT, copy_files, listing, packages, programs
 from realclient.client import PrintMode, run, wait_until
 from realclient.requests import first_after, words
 from realclient.sandbox import Sandbox
@@ -125,6 +127,34 @@ def test_the_person_sees_the_line(binary: Path, place: PluginPlace) -> None:
         terminal.wait_for(UNDER_WAY)
         assert trouble(terminal.screen) == []
     wait_until(lambda: bool(place.environments), "the environment is ready")
+
+
+@pytest.mark.needs("tmux")
+def test_the_status_line_does_not_find_the_plugins_command(
+    binary: Path, place: PluginPlace
+) -> None:
+    """Which is why docs/statusline.md names the folder."""
+    place.status_line("command -v holdfast || echo nothing on the PATH")
+    place.write_settings({})
+    arguments = ["--plugin-dir", str(place.root)]
+    with StandIn() as stand_in, place.terminal(binary, stand_in, *arguments) as terminal:
+        terminal.wait_for("nothing on the PATH")
+
+
+@pytest.mark.needs("tmux")
+def test_the_plugins_status_line_is_on_the_screen(
+    binary: Path, place: PluginPlace, ready_environment: Path
+) -> None:
+    """With the documented command."""
+    text = (ROOT / "docs" / "statusline.md").read_text(encoding="utf-8")
+    command = json.loads(text.split("```json\n")[2].split("```")[0])["statusLine"]["command"]
+    place.plan(22, READING)
+    place.set_up(ready_environment)
+    place.status_line(command.replace("/path/to/holdfast", shlex.quote(str(place.root))))
+    place.write_settings({})
+    arguments = ["--plugin-dir", str(place.root)]
+    with StandIn() as stand_in, place.terminal(binary, stand_in, *arguments) as terminal:
+        terminal.wait_for("The long way 1/22 Stage 1")
 
 
 def test_the_agent_may_begin_before_the_environment_is_ready(

@@ -20,6 +20,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from holdfast.bootstrap import marker
 from holdfast.bootstrap.build import INTERPRETER
 
 ROOT = Path(__file__).parents[2]
@@ -164,13 +165,16 @@ class Plugin:
 
     def wait_until_ready(self) -> Path:
         """The environment, when the set-up has also tidied up after itself."""
-        ready = self.wait("env-0*/bin/python").parents[1]
         end = time.monotonic() + DEADLINE
-        while self.half_done() or (self.data / "setup-failed.txt").exists():
+        while (
+            not (ready := [each for each in self.environments() if marker.usable(str(each))])
+            or self.half_done()
+            or (self.data / "setup-failed.txt").exists()
+        ):
             if time.monotonic() > end:
-                raise TooSlow(f"not tidied up: {self.half_done()}")
+                raise TooSlow(f"not ready, or not tidied up: {self._log()}")
             time.sleep(0.05)
-        return ready
+        return ready[0]
 
     def link(self, environments: Iterable[Path]) -> None:
         """Use environments that another set-up has made."""

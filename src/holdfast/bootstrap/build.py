@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from holdfast.bootstrap import loader, marker
 from holdfast.bootstrap.environments import DataFolder
 from holdfast.errors import HoldfastError
 from holdfast.plaintext import one_line
@@ -31,6 +32,7 @@ if sys.platform == "win32":
 else:
     DETACHED = {"start_new_session": True}
 
+_PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 _LONGEST = 600.0
 # Whoever looks whether somebody sets up has the lock for a moment.
 _MOMENT = 2.0
@@ -64,10 +66,12 @@ def _set_up(data: DataFolder) -> None:
         steps = Steps(source, log.fileno(), data.log)
         _copy_source(source)
         steps.take(INTERPRETER, "-I", "-m", "venv", "--without-pip", environment)
-        python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        python = environment / _PYTHON
         _install(steps, python)
+        _remove_scripts(python.parent)
         # Whole is what starts.
         steps.take(python, "-I", "-m", "holdfast", "--version")
+        marker.write(str(environment), _PYTHON, loader.needed(INTERPRETER))
         data.put_in_place(environment, aside)
 
 
@@ -101,6 +105,13 @@ def _pip(steps: Steps, python: Path) -> list[str | Path]:
         f"{INTERPRETER} has neither pip nor ensurepip",
         hint="Install them (on Debian and Ubuntu: apt install python3-venv).",
     )
+
+
+def _remove_scripts(folder: Path) -> None:
+    """All but the interpreter. They name the folder of the set-up, which is about to go."""
+    for each in folder.iterdir():
+        if not each.name.startswith("python") and each.suffix != ".dll":
+            each.unlink()
 
 
 class Steps:

@@ -1,13 +1,12 @@
 """What lies in the plugin's data folder: environments, a lock, and how the last set-up failed.
 
 An environment has the version in its name, because a new version may need other dependencies, and
-the interpreter and the platform, because a home may be shared with a container. bin/holdfast
-knows the names as well.
+the interpreter and the platform, because a home may be shared with a container. Whether it is ready is
+told by the marker in it, not by its name.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import sysconfig
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from holdfast import __version__
 from holdfast.atomic import replace_file
+from holdfast.bootstrap import marker
 from holdfast.errors import StateUnreadable
 from holdfast.plaintext import one_line
 from holdfast.regular import read_file
@@ -38,15 +38,14 @@ class DataFolder:
         folder.mkdir(parents=True, exist_ok=True)
 
     def ready(self) -> bool:
-        """Whether there is an environment of this version whose interpreter is still there."""
-        found = self.folder.glob(f"env-{__version__}-*/*/python*")
-        return any(
-            each.name in {"python", "python.exe"} and os.access(each, os.X_OK) for each in found
-        )
+        """Whether there is an environment of this version that can be used here."""
+        return any(marker.usable(str(each)) for each in self.folder.glob(f"env-{__version__}-*"))
 
     def put_in_place(self, environment: Path, aside: Path) -> None:
         """Give a whole environment its name. One whose interpreter has gone makes room for it."""
-        name = f"{sys.implementation.cache_tag}-{sysconfig.get_platform()}"
+        # Where there is a SOABI, it also tells C libraries apart.
+        interpreter = sysconfig.get_config_var("SOABI") or sys.implementation.cache_tag
+        name = f"{interpreter}-{sysconfig.get_platform()}"
         target = self.folder / f"env-{__version__}-{name}"
         if target.exists():
             target.rename(aside / "replaced")
@@ -72,9 +71,7 @@ class DataFolder:
         for environment in self.folder.glob("env-*/"):
             if environment.name.startswith(f"env-{__version__}-"):
                 continue
-            # Every start of the interpreter reads it.
-            status = (environment / "pyvenv.cfg").stat()
-            if max(status.st_atime, status.st_mtime) < now - _UNUSED:
+            if marker.last_use(str(environment)) < now - _UNUSED:
                 shutil.rmtree(environment, ignore_errors=True)
 
     def failure(self) -> str:

@@ -55,9 +55,11 @@ def _for_command(data: DataFolder) -> int:
     _complain("setting up the plugin's own environment, once for this version.")
     while time.monotonic() < end:
         ended = begun is not None and begun.poll() is not None
+        # Asked first: a set-up that ends between the two questions has left what is ready.
+        under_way = data.being_set_up()
         if data.ready():
             return 0
-        if not data.being_set_up():
+        if not under_way:
             if ended:
                 return _complain(_failed(data.failure(), "Then call the command again."))
             begun = begun or _begin(data)

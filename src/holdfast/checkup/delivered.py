@@ -8,11 +8,13 @@ from pathlib import Path
 
 from holdfast import evidence, hooklog, transcript
 from holdfast.checkup.finding import Finding
-from holdfast.errors import HoldfastError, NoSuchWorkflow
+from holdfast.errors import HoldfastError, NoSuchWorkflow, StateUnreadable
+from holdfast.plaintext import counted
 from holdfast.sync import Synced
 from holdfast.transcript import Compaction
 
 DETAILS = "holdfast doctor --delivery"
+_OTHER_TRANSCRIPT = f"Name the transcript of a session: {DETAILS} --transcript FILE"
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,10 @@ class Delivered:
 def look(synced: Synced, file: Path | None = None) -> Delivered:
     """Read the transcript *file*, else that of this session, or of the last one here."""
     path = file or _transcript(synced)
-    compaction = transcript.last_compaction(path)
+    try:
+        compaction = transcript.last_compaction(path)
+    except StateUnreadable as error:
+        raise HoldfastError(error.cause, hint=_OTHER_TRANSCRIPT) from error
     if compaction is None:
         raise HoldfastError(f"{path} tells of no compaction")
     pieces = evidence.findings(compaction)
@@ -55,9 +60,8 @@ def examine(synced: Synced) -> Iterator[Finding]:
     elif found.nothing_due:
         yield Finding("delivery", "good", f"nothing was due {when}: {found.nothing_due}")
     else:
-        yield Finding(
-            "delivery", "good", f"guidance and {len(found.pieces) - 1} parts arrived {when}"
-        )
+        parts = counted(len(found.pieces) - 1, "part")
+        yield Finding("delivery", "good", f"guidance and {parts} arrived {when}")
 
 
 def _restores(synced: Synced) -> Iterator[dict[str, object]]:
@@ -83,5 +87,5 @@ def _transcript(synced: Synced) -> Path:
             return Path(str(record["transcript"]))
     raise NoSuchWorkflow(
         f"no session is known for {synced.root}",
-        hint=f"Name its transcript: {DETAILS} --transcript FILE",
+        hint=_OTHER_TRANSCRIPT,
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
 Level: TypeAlias = Literal["good", "note", "wrong"]
@@ -16,10 +15,8 @@ class Finding:
     what: str
     cause: str = ""
     fix: str = ""  # a command, or what is to be edited
-    # What `doctor --fix` does, where that is safe: it returns what was done.
-    repair: Callable[[], str] | None = field(default=None, compare=False)
+    safe: bool = False  # whether `doctor --fix` repairs it
 
     def facts(self) -> dict[str, object]:
         """As JSON."""
-        texts = {"check": self.check, "level": self.level, "what": self.what}
-        return {**texts, "cause": self.cause, "fix": self.fix, "safe": self.repair is not None}
+        return asdict(self)

@@ -6,30 +6,30 @@ import os
 import shlex
 import stat
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-from holdfast import git, hooklog, settings, sync
+from holdfast import git, hooklog, restore, settings
 from holdfast.checkup.finding import Finding
-from holdfast.clock import Clock
 from holdfast.errors import StateUnreadable
-from holdfast.formats.base import Workflow
+from holdfast.formats.base import Format, Report
 from holdfast.formats.registry import FORMATS, format_of
+from holdfast.formats.signs import DECLARING
 from holdfast.plaintext import one_line
 from holdfast.project import Surroundings
 from holdfast.regular import read_file
-from holdfast.store import COMMAND_WAIT, LARGEST
+from holdfast.store import LARGEST
 from holdfast.sync import Synced
 
 _LAST_RUNS = 50
 FIX = "holdfast doctor --fix"
 
 
-def examine(synced: Synced, surroundings: Surroundings, clock: Clock) -> Iterator[Finding]:
+def examine(synced: Synced, surroundings: Surroundings) -> Iterator[Finding]:
     """All that lies in the project and in the user's folder."""
     yield from _settings(synced, surroundings)
     yield from _folders(synced)
-    yield from _states(synced, surroundings, clock)
+    yield from _states(synced)
+    yield _workflow(synced)
     yield from _leftovers(synced)
     yield from _tracked(synced)
     yield from _log(synced)
@@ -60,8 +60,7 @@ def _folders(synced: Synced) -> Iterator[Finding]:
             trouble = _not_writable(path)
             if trouble:
                 found = True
-                fix = f"chmod u+w {shlex.quote(str(path))}"
-                yield Finding("folders", "wrong", f"{path} cannot be written to", trouble, fix)
+                yield Finding("folders", "wrong", f"{path} cannot be written to", *trouble)
     if not found:
         yield Finding("folders", "good", "writable")
 
@@ -78,47 +77,55 @@ def _inside(folder: Path, wanted: list[Path]) -> Iterator[Path]:
         yield from sorted(each for each in folder.iterdir() if each.is_dir())
 
 
-def _not_writable(path: Path) -> str:
+def _not_writable(path: Path) -> tuple[str, str] | None:
+    """Why, and what helps."""
+    name = shlex.quote(str(path))
     try:
         status = path.stat()
     except OSError as error:
-        return error.strerror or str(error)
+        return error.strerror or str(error), f"ls -ld {name}"
     if not stat.S_ISDIR(status.st_mode):
-        return "it is no folder"
+        return "it is no folder", f"mv {name} {name}.aside"
     # The mode is looked at as well: to the superuser everything is writable.
-    if not os.access(path, os.W_OK | os.X_OK) or not status.st_mode & stat.S_IWUSR:
-        return f"its mode is {stat.S_IMODE(status.st_mode):04o}, or its file system is read-only"
-    return ""
+    if not status.st_mode & stat.S_IWUSR:
+        return f"its mode is {stat.S_IMODE(status.st_mode):04o}", f"chmod u+w {name}"
+    if not os.access(path, os.W_OK | os.X_OK):
+        return "it is another user's, or its file system is read-only", f"ls -ld {name}; df {name}"
+    return None
 
 
-def _states(synced: Synced, surroundings: Surroundings, clock: Clock) -> Iterator[Finding]:
+def _states(synced: Synced) -> Iterator[Finding]:
     """Every state file, as strictly as its document asks."""
     store, count, wrong = synced.place.store, 0, False
     for each in FORMATS:
         for path in each.paths(store.root):
             count += 1
-            try:
-                report = each.inspect(path, read_file(path, LARGEST)[0])
-                problems = report.problems if report else ()
-            except StateUnreadable as error:
-                problems = (error.reason,)
-            if problems:
+            report = _report(each, path)
+            if report.newer:
+                yield Finding(
+                    "state", "note", f"{store.relative(path)} is left alone", report.newer
+                )
+            elif report.problems:
                 wrong = True
                 what = f"{store.relative(path)} is not valid"
-                cause = one_line("; ".join(problems), 400)
-                repair = partial(_save, surroundings, clock)
-                yield Finding("state", "wrong", what, cause, FIX, repair)
+                cause = one_line("; ".join(report.problems), 400)
+                yield Finding("state", "wrong", what, cause, FIX, safe=True)
     if not wrong:
         yield Finding("state", "good", f"{count} state file{'' if count == 1 else 's'}, all valid")
 
 
-def _save(surroundings: Surroundings, clock: Clock) -> str:
-    """What a hook would do: what cannot be read is set aside, and the last good copy comes back."""
-    here = surroundings
-    synced = sync.run(here.cwd, here.session, here, clock, wait=COMMAND_WAIT)
-    if synced.failure:
-        raise synced.failure
-    return "what could not be read is in .claude/holdfast/quarantine; the last good copy is used"
+def _report(form: Format, path: Path) -> Report:
+    try:
+        return form.inspect(path, read_file(path, LARGEST)[0]) or Report(form.name)
+    except StateUnreadable as error:
+        return Report(form.name, (error.reason,))
+
+
+def _workflow(synced: Synced) -> Finding:
+    choice = synced.choice()
+    if choice.chosen:
+        return Finding("workflow", "good", f"{restore.in_brief(choice.chosen)}: {choice.why}")
+    return Finding("workflow", "note", "none to restore here", choice.why, "holdfast why")
 
 
 def _leftovers(synced: Synced) -> Iterator[Finding]:
@@ -136,29 +143,34 @@ def _leftovers(synced: Synced) -> Iterator[Finding]:
                 "left over", "note", what, each.remark, f"{fix}, or holdfast resume {name}"
             )
         else:
-            repair = partial(_complete, synced, each)
-            yield Finding("left over", "note", what, each.remark, fix, repair)
+            yield Finding("left over", "note", what, each.remark, fix, safe=True)
 
 
-def _complete(synced: Synced, workflow: Workflow) -> str:
-    return format_of(workflow).complete(synced.place, workflow)[0]
+def repaired(synced: Synced) -> Iterator[str]:
+    """End what is finished. What cannot be read was set aside when *synced* was saved."""
+    yield from synced.notes
+    for each in synced.workflows:
+        if each.left_over and each.standing == "finished":
+            yield format_of(each).complete(synced.place, each)[0]
 
 
 def _tracked(synced: Synced) -> Iterator[Finding]:
-    """State is one person's; git must not carry it to the others."""
-    folders = {
-        path.parent for each in FORMATS if each.personal for path in each.paths(synced.place.root)
-    }
-    shown = [folder for folder in sorted(folders) if git.would_pick_up(str(folder))]
-    for top in dict.fromkeys(_to_ignore(synced.place.store.relative(each)) for each in shown):
-        what, cause = f"git does not ignore {top}/", "the state in it is yours alone"
-        yield Finding("git", "note", what, cause, f"echo '{top}/' >> .gitignore")
+    """What is one person's; git must not carry it to the others."""
+    store = synced.place.store
+    states = [path for each in FORMATS if each.personal for path in each.paths(store.root)]
+    declaring = [store.root / name for name in DECLARING if (store.root / name).is_file()]
+    seen = [path for path in (*states, *declaring) if git.would_pick_up(str(path))]
+    # A folder that is ours alone is ignored as a whole.
+    for name in dict.fromkeys(_to_ignore(store.relative(path)) for path in seen):
+        what, cause = f"git does not ignore {name}", "what is in it is yours alone"
+        yield Finding("git", "note", what, cause, f"echo '{name}' >> .gitignore")
 
 
-def _to_ignore(folder: str) -> str:
-    """The top of *folder*; in .claude/ a team's settings lie as well, so there the next one."""
-    parts = folder.split("/")
-    return "/".join(parts[: 2 if parts[0] == ".claude" else 1])
+def _to_ignore(path: str) -> str:
+    """The file, or the top folder that it is in; in .claude/ a team's settings lie as well."""
+    above = ".claude/" if path.startswith(".claude/") else ""
+    first, sign, _ = path.removeprefix(above).partition("/")
+    return above + first + sign
 
 
 def _log(synced: Synced) -> Iterator[Finding]:

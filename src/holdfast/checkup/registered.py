@@ -2,80 +2,41 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 
-from holdfast import clientsettings, registration
+from holdfast import clientsettings, launcher, sources
+from holdfast.bootstrap import marker
 from holdfast.checkup import running
 from holdfast.checkup.finding import Finding
 from holdfast.clientsettings import ClientSettings, Scope
-from holdfast.plaintext import one_line
-from holdfast.registration import PLUGIN, Hook, Program
-from holdfast.settings import RESTORE
+from holdfast.plaintext import counted, one_line
+from holdfast.project import Surroundings
+from holdfast.registration import Hook
+from holdfast.settings import Settings, load
+from holdfast.sources import Source
 
-_TRIGGERS = ("manual", "auto")
-# What a hook without a matcher is there for, where the client has a list of it.
-_ALL = {"SessionStart": tuple(RESTORE), "PreCompact": _TRIGGERS, "PostCompact": _TRIGGERS}
-_ANY = "anything"
-
-
-class Source(NamedTuple):
-    """A settings file that registers us, or a plugin of ours that is switched on."""
-
-    name: str
-    scope: Scope | None  # None for a plugin
-    hooks: tuple[Hook, ...]
-
-    @property
-    def repair(self) -> str:
-        """The command that brings it to what it should be."""
-        return install(self.scope or "user")
+_INSTALL = "holdfast install --scope user"
+_RELOAD = "claude plugin enable holdfast@holdfast"  # what is run here is the plugin's own
 
 
-def install(scope: Scope) -> str:
-    return f"holdfast install --scope {scope}"
-
-
-def uninstall(source: Source) -> str:
-    if source.scope is None:
-        return f"claude plugin uninstall {source.name.rpartition(' ')[2]}"
-    return f"holdfast uninstall --scope {source.scope}"
-
-
-def sources(looked: Mapping[Scope, ClientSettings]) -> list[Source]:
-    """All that register us."""
-    found = []
-    for scope, each in looked.items():
-        ours = tuple(registration.registered(each.value.get("hooks")))
-        if ours:
-            found.append(Source(f"the {scope} settings, {each.path}", scope, ours))
-    names = clientsettings.plugins(*(each.value for each in looked.values()))
-    whole = tuple(registration.registered(registration.hooks(PLUGIN)))
-    return found + [Source(f"the plugin {name}", None, whole) for name in names]
-
-
-def examine(root: str, client_dir: str | None, parts: int) -> Iterator[Finding]:
+def examine(here: Surroundings) -> Iterator[Finding]:
     """What the settings of the client say of us."""
-    looked = clientsettings.read_all(root, client_dir)
+    looked = clientsettings.read_all(clientsettings.root(here), here.client_dir)
     yield from _files(looked)
-    found = sources(looked)
+    found = sources.found(looked)
     if not found:
-        cause = "so nothing is saved or restored by itself"
-        yield Finding("hooks", "wrong", "no settings register Holdfast", cause, install("user"))
-        yield running.examine(running.THIS, install("user"))
+        what, cause = "no settings register Holdfast", "so nothing is saved or restored by itself"
+        fix = _RELOAD if marker.is_ours(sys.prefix) else _INSTALL
+        yield Finding("hooks", "wrong", what, cause, fix)
+        yield running.examine(launcher.THIS, launcher.THIS.command, fix)
         return
     for source in found:
-        what = f"{source.name}: {len(source.hooks)} hooks"
-        yield Finding("hooks", "good", what)
-    every = [hook for source in found for hook in source.hooks]
-    missing = lacking(every, parts)
-    if missing:
-        fullest = max(found, key=lambda source: len(source.hooks))
-        cause = one_line("; ".join(missing), 400)
-        yield Finding("hooks", "wrong", "not all is registered", cause, fullest.repair)
+        yield Finding("hooks", "good", f"{source.name}: {counted(len(source.hooks), 'hook')}")
+    yield from _missing(found, load(None, here.config_file).settings.parts)
     yield from _twice(found)
-    yield from _programs(found)
+    yield from _programs(found, here)
 
 
 def _files(looked: Mapping[Scope, ClientSettings]) -> Iterator[Finding]:
@@ -89,108 +50,70 @@ def _files(looked: Mapping[Scope, ClientSettings]) -> Iterator[Finding]:
             yield Finding("hooks", "wrong", what, cause, f"edit {each.path}")
 
 
-def lacking(found: Iterable[Hook], parts: int) -> list[str]:
-    """What should be registered and is not, one phrase each."""
-    hooks = list(found)
-    missing: list[str] = []
-    gone: list[int] = []
-    for want in registration.registered(registration.hooks(parts=parts)):
-        same = [each for each in hooks if _slot(each) == _slot(want)]
-        if not same and want.arguments:
-            gone.append(int(want.arguments[-1]))
-        elif not same:
-            missing.append(f"{want.event} is not registered")
-        else:
-            missing += _uncovered(want, same)
-    if gone:
-        numbers = f"part {gone[0]}" if len(gone) == 1 else f"parts {gone[0]} to {gone[-1]}"
-        missing.append(f"{numbers} of {parts} of the reading not registered")
-    return missing
-
-
-def _slot(hook: Hook) -> tuple[str, tuple[str, ...]]:
-    return hook.event, hook.arguments
-
-
-def _uncovered(want: Hook, same: Sequence[Hook]) -> Iterator[str]:
-    what = " ".join([want.event, *want.arguments])
-    out = [token for token in _tokens(want) if not any(_fires(each, token) for each in same)]
-    if out:
-        matchers = " and ".join(repr(each.matcher) for each in same)
-        yield f"{what}: the matcher {matchers} leaves out {', '.join(out)}"
+def _missing(found: Sequence[Source], parts: int) -> Iterator[Finding]:
+    every = [hook for source in found for hook in source.hooks]
+    missing = sources.lacking(every, parts)
+    if not missing:
         return
-    heard = [each for each in same if not each.beside]
-    if not want.beside and not all(
-        any(_fires(each, token) for each in heard) for token in _tokens(want)
-    ):
-        yield f"{what} is async, so what it answers comes too late"
+    cause = one_line("; ".join(missing), 400)
+    of_settings = [source for source in found if not source.plugin]
+    if of_settings:
+        fix = _repair(max(of_settings, key=lambda source: len(source.hooks)))
+    else:  # a plugin registers what it was made with
+        fix = f"set parts = {Settings().parts} in your holdfast.toml: more come only by settings"
+    yield Finding("hooks", "wrong", "not all is registered", cause, fix)
 
 
-def _tokens(want: Hook) -> Sequence[str]:
-    """What *want* has to fire for."""
-    return want.matcher.split("|") if want.matcher else _ALL.get(want.event, (_ANY,))
-
-
-def _fires(hook: Hook, token: str) -> bool:
-    if not hook.matcher:
-        return True
-    try:
-        return re.fullmatch(hook.matcher, token) is not None
-    except re.error:
-        return token in hook.matcher.split("|")
+def _repair(source: Source) -> str:
+    """The command that brings what settings register to what it should be."""
+    return f"holdfast install --scope {source.scope}"
 
 
 def _twice(found: Sequence[Source]) -> Iterator[Finding]:
-    """The client runs identical commands of settings once; all else that is registered, it runs."""
-    for index, source in enumerate(found):
-        for other in found[index + 1 :]:
-            if _meet(source, other):
-                what = f"registered twice: in {source.name}, and in {other.name}"
-                cause = "every hook runs twice"
-                yield Finding("hooks", "wrong", what, cause, uninstall(source))
-        doubled = {hook.event for hook in source.hooks if len(_programs_at(source, hook)) > 1}
-        if doubled:
-            what = f"{source.name} registers {', '.join(sorted(doubled))} more than once"
-            cause = "with different programs, so both run"
-            yield Finding("hooks", "wrong", what, cause, source.repair)
-
-
-def _programs_at(source: Source, hook: Hook) -> set[Program]:
-    """What runs where *hook* does."""
-    return {each.program for each in source.hooks if _at_once(each, hook)}
-
-
-def _at_once(one: Hook, other: Hook) -> bool:
-    return _slot(one) == _slot(other) and any(
-        _fires(one, token) and _fires(other, token) for token in _tokens(other)
-    )
-
-
-def _meet(source: Source, other: Source) -> bool:
-    return any(
-        _at_once(one, each) and one.program != each.program
-        for one in source.hooks
-        for each in other.hooks
-    )
-
-
-def _programs(found: Sequence[Source]) -> Iterator[Finding]:
-    """Whether what is registered is there, and answers."""
+    for source, other in combinations(found, 2):
+        if sources.run_twice(source, other):
+            what = f"registered twice: in {source.name}, and in {other.name}"
+            yield Finding("hooks", "wrong", what, "every hook runs twice", source.removal)
     for source in found:
-        # Where a plugin lies is the client's business; who asks here runs the plugin's environment.
-        programs = dict.fromkeys(hook.program for hook in source.hooks) if source.scope else ()
-        for program in programs or (running.THIS,):
-            if running.found_at(program) is None:
-                yield _gone(program, source)
-            else:
-                yield running.examine(program, source.repair)
+        events = sources.doubled(source)
+        if events:
+            what = f"{source.name} registers {', '.join(sorted(events))} more than once"
+            cause = "in different words, so both run"
+            yield Finding("hooks", "wrong", what, cause, _repair(source))
 
 
-def _gone(program: Program, source: Source) -> Finding:
-    name = program.command
-    if re.search(r"[/\\]", name):
+def _programs(found: Sequence[Source], here: Surroundings) -> Iterator[Finding]:
+    """Whether what is registered is there, and answers."""
+    tried = set()
+    for source in found:
+        if source.plugin:
+            # Where it lies is the client's business; who asks from there runs its environment.
+            if launcher.THIS not in tried:
+                tried.add(launcher.THIS)
+                yield running.examine(launcher.THIS, launcher.THIS.command, source.removal)
+            continue
+        for hook in {hook.program: hook for hook in source.hooks}.values():
+            if hook.program not in tried:
+                tried.add(hook.program)
+                yield _program(hook, source, here)
+
+
+def _program(hook: Hook, source: Source, here: Surroundings) -> Finding:
+    program, name = hook.program, hook.program.command
+    if "$" in hook.line or "~" in hook.line:
+        what = f"`{hook.line}` was not tried"
+        return Finding("command", "note", what, "only a shell can say what it starts", "")
+    file = running.found_at(program, here)
+    if file is None and running.is_path(name):
         what, cause = f"{name} is not there", f"{source.name} still registers it"
-    else:
+        return Finding("command", "wrong", what, cause, _repair(source))
+    if file is None:
         what = f"`{name}` is not on the PATH"
         cause = f"{source.name} registers it by this name alone"
-    return Finding("command", "wrong", what, cause, source.repair)
+        return Finding("command", "wrong", what, cause, _repair(source))
+    if source.scope != "user" and not launcher.is_this(program, file):
+        # What comes with a repository may name any program; looking must not be what starts it.
+        what = f"{file} was not tried"
+        cause = f"it is another program than this one, and {source.name} names it"
+        return Finding("command", "note", what, cause, _repair(source))
+    return running.examine(program, file, _repair(source))

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast import payloads, registration
+from holdfast import launcher, payloads
 from holdfast.checkup.finding import Finding
 from holdfast.plaintext import one_line
+from holdfast.project import Surroundings
 from holdfast.registration import Program
 
 _PATIENCE = 30.0  # seconds; the timeout with which the hooks are registered
 _SLOW = 1.0
 _WORKFLOW = "Checkup"
-THIS = Program(sys.executable, ("-m", registration.NAME))
 
 
 class Run(NamedTuple):
@@ -30,16 +30,23 @@ class Run(NamedTuple):
     trouble: str  # empty when it answered as it should
 
 
-def found_at(program: Program) -> str | None:
-    """The file that starts *program*, as far as the environment here tells; None when there is none."""
-    # With no folder in its name it is looked for on PATH, else it is a path.
-    return shutil.which(os.path.expanduser(program.command))
+def is_path(name: str) -> bool:
+    """Whether *name* says where the program lies, and is not looked for on PATH."""
+    return re.search(r"[/\\]", name) is not None
 
 
-def examine(program: Program, fix: str) -> Finding:
-    """Whether *program* answers each recorded payload as a hook has to."""
+def found_at(program: Program, here: Surroundings) -> str | None:
+    """The file that starts *program* wherever the client is started; None when there is none."""
+    name = program.command
+    if is_path(name):
+        return shutil.which(os.path.join(here.cwd, name))
+    return launcher.on_path(name, here.search_path, here.virtual_env)
+
+
+def examine(program: Program, file: str, fix: str) -> Finding:
+    """Whether *program*, which *file* starts, answers each recorded payload as a hook has to."""
     name = " ".join([program.command, *program.first, "hook"])
-    runs = list(_runs(program))
+    runs = list(_runs([file, *program.first, "hook"]))
     failed = [each for each in runs if each.trouble]
     if failed:
         cause = "; ".join(f"{each.payload}: {each.trouble}" for each in failed[:3])
@@ -54,7 +61,7 @@ def examine(program: Program, fix: str) -> Finding:
     return Finding("command", "note", what, cause, "holdfast doctor")
 
 
-def _runs(program: Program) -> Iterator[Run]:
+def _runs(command: Sequence[str]) -> Iterator[Run]:
     with tempfile.TemporaryDirectory(prefix="holdfast-checkup-") as folder:
         project = Path(folder) / "project"
         (project / "docs").mkdir(parents=True)
@@ -67,7 +74,7 @@ def _runs(program: Program) -> Iterator[Run]:
         for name in payloads.names():
             payload = payloads.read(name, str(project))
             begun = time.perf_counter()
-            trouble = _trouble(program, payload, environment, project)
+            trouble = _trouble(command, payload, environment, project)
             yield Run(name, time.perf_counter() - begun, trouble)
 
 
@@ -83,9 +90,11 @@ def _environment(folder: str, project: str) -> dict[str, str]:
 
 
 def _trouble(
-    program: Program, payload: Mapping[str, object], environment: Mapping[str, str], cwd: Path
+    command: Sequence[str],
+    payload: Mapping[str, object],
+    environment: Mapping[str, str],
+    cwd: Path,
 ) -> str:
-    command: Sequence[str] = [found_at(program) or program.command, *program.first, "hook"]
     try:
         done = subprocess.run(
             command,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -11,16 +12,17 @@ import click
 
 from holdfast import delivery
 from holdfast.briefing import shown
-from holdfast.cli.app import App, pairs, pass_app, say, tell
+from holdfast.cli.app import App, pairs, pass_app, say, say_aside, tell
 from holdfast.cli.naming import workflow_option
 from holdfast.errors import IllegalMove
-from holdfast.formats.canonical import lifecycle
+from holdfast.formats.canonical import files, lifecycle
 from holdfast.formats.canonical.declaration import Status, WorkflowType
 from holdfast.formats.canonical.lifecycle import Beginning
 from holdfast.formats.canonical.state import State
 from holdfast.formats.canonical.unite import normal_reading
 from holdfast.formats.canonical.view import Known, workflow_of
-from holdfast.reading import resolve
+from holdfast.reading import OUTSIDE, resolve
+from holdfast.sync import Synced
 
 
 def _meaningful(texts: tuple[str, ...]) -> None:
@@ -36,6 +38,22 @@ def _change(
     known = lifecycle.change(synced.place, workflow.key, mutate)
     tell(synced, workflow_of(known, synced.place), verb, *details)
     return known
+
+
+def _move(app: App, name: str | None, verb: str, mutate: Callable[[State], State]) -> None:
+    synced = app.change()
+    known = lifecycle.change(synced.place, app.general(synced, name).key, mutate)
+    tell(synced, workflow_of(known, synced.place), verb, *_left_behind(known))
+
+
+def _left_behind(known: Known) -> Iterator[str]:
+    """The markdown that states another phase; checkboxes are ticked when their time comes."""
+    here = known.state.phase
+    for each in known.declarations:
+        stated = each.phase
+        if stated and stated.current and not stated.derived and stated.current != here.current:
+            said = f"{stated.current}/{stated.total}" if stated.total else f"phase {stated.current}"
+            yield f"{each.path} still says {said}; that is all right, its next edit counts again"
 
 
 @click.command()
@@ -74,22 +92,45 @@ def start(
         raise click.BadParameter("a workflow needs a name")
     _meaningful((*reminders, *reading))
     synced = app.change(save=False, stay=False)
+    root = synced.place.root
     names = [each.strip() for each in (*phases.split(","), *named) if each.strip()]
-    beginning = Beginning(name.strip(), kind, names, reading, reminders, pairs(context), apart)
+    written = [_from_root(path, root) for path in reading]
+    beginning = Beginning(name.strip(), kind, names, written, reminders, pairs(context), apart)
     known = lifecycle.start(synced.place, beginning)
     workflow = workflow_of(known, synced.place)
+    _note_home(app, root)
     tell(
         synced,
         workflow,
         "started",
-        f"kept in {synced.place.root / (workflow.briefing.state_path or '')}",
+        f"kept in {root / (workflow.briefing.state_path or '')}",
+        *_troubles(synced, written),
     )
     chosen = app.look(stay=False).choice().chosen
     if chosen and chosen.key != workflow.key:
         say(f"  In force here is still {chosen.name!r}; name this one with -w {workflow.name!r}.")
 
 
-@click.group()
+def _note_home(app: App, root: Path) -> None:
+    home = app.surroundings.home
+    if home and os.path.realpath(home) == str(root):
+        say_aside(f"this is your home folder: the workflow is kept in {root / files.FOLDER}")
+
+
+class _Phases(click.Group):
+    """Says how to go back to whoever looks for a command for it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            hint = "`holdfast phase set N` goes to any phase, also back."
+            raise click.UsageError(f"{error.format_message()} {hint}", ctx) from error
+
+
+@click.group(cls=_Phases)
 def phase() -> None:
     """Move the workflow to another phase."""
 
@@ -107,7 +148,7 @@ _TOTAL = click.option("--total", type=click.IntRange(1), help="How many phases t
 @pass_app
 def phase_next(app: App, phase_name: str | None, total: int | None, name: str | None) -> None:
     """The present phase is done; go to the next one."""
-    _change(
+    _move(
         app,
         name,
         "advanced",
@@ -131,7 +172,7 @@ def phase_set(
     name: str | None,
 ) -> None:
     """Go to phase NUMBER, or change the status of the present one."""
-    _change(
+    _move(
         app,
         name,
         "moved",
@@ -222,10 +263,19 @@ def _items(app: App, name: str | None, field: str, items: tuple[str, ...], drop:
     known = lifecycle.change(synced.place, app.general(synced, name).key, mutate)
     _really_gone(known, [item for item in gone if item in getattr(known.state, field)])
     if field == "required_reading" and not drop:
-        roots = synced.place.settings.reading_roots
-        troubled = [each for each in resolve(synced.place.root, items, roots) if each.trouble]
-        told.extend(f"{each.trouble}: {each.path}" for each in troubled)
+        told.extend(_troubles(synced, items))
     tell(synced, workflow_of(known, synced.place), "noted", *told)
+
+
+def _troubles(synced: Synced, reading: Sequence[str]) -> Iterator[str]:
+    """What will not be sent of *reading*, and why."""
+    roots = synced.place.settings.reading_roots
+    for each in resolve(synced.place.root, reading, roots):
+        if each.trouble == OUTSIDE:
+            command = shlex.join(["holdfast", "read", "--drop", f"@{each.path}"])
+            yield f"{each.trouble}: {each.path}; take it out: {command}"
+        elif each.trouble:
+            yield f"{each.trouble}: {each.path}"
 
 
 def _really_gone(known: Known, still: list[str]) -> None:

@@ -34,7 +34,7 @@ class Failed(click.ClickException):
         self.hint = error.hint
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002  # click's signature
-        click.echo(f"holdfast: {clean(self.message)}", err=True)
+        say_aside(self.message)
         if self.hint:
             click.echo(f"  {clean(self.hint)}", err=True)
 
@@ -55,7 +55,7 @@ class App:
         synced = self._run(None, stay=stay)
         off = self.switched_off(synced) if warn else None
         if off:
-            click.echo(f"holdfast: switched off, because {off}", err=True)
+            say_aside(f"switched off, because {off}")
         return synced
 
     def change(self, *, save: bool = True, stay: bool = True) -> Synced:
@@ -151,6 +151,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 def say(text: str = "") -> None:
     """Print for people: without what could steer the terminal."""
     emit(clean(text))
+
+
+def say_aside(text: str) -> None:
+    """Tell a person what is not the answer, on stderr."""
+    click.echo(f"holdfast: {clean(text)}", err=True)
 
 
 def dump(value: object) -> None:

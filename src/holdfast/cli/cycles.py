@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from holdfast import compactions, hooklog, sessions, sync
+from holdfast.cli import terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.errors import IllegalMove
 from holdfast.plaintext import shorten, units
 from holdfast.project import variables_of_home
 from holdfast.simulate import Cycle, InProcess, InSubprocess, Session, cycle
@@ -24,7 +28,8 @@ from holdfast.store import COMMAND_WAIT
 @click.option(
     "-n", "--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."
 )
-@click.option("--session", help="Play as this session; otherwise as one that is new.")
+@click.option("--session", help="Play as this session; otherwise as the one that calls it.")
+@click.option("--new", is_flag=True, help="Play as a session that is new.")
 @click.option(
     "--trigger", type=click.Choice(["manual", "auto"]), default="manual", help="What sets it off."
 )
@@ -36,6 +41,7 @@ def simulate(
     app: App,
     cycles: int,
     session: str | None,
+    new: bool,
     trigger: str,
     no_pre_compact: bool,
     in_subprocess: bool,
@@ -44,15 +50,19 @@ def simulate(
     """Play compactions here through the real hooks, and show what they answer.
 
     The hooks save, as they do in a real compaction. The log, the record of sessions and the count
-    of compactions stay as they are.
+    of compactions stay as they are. Exit code 1 when nothing is restored.
     """
+    if session and new:
+        raise click.UsageError("--session names a session, --new is for none: give one of them.")
     here = app.surroundings
+    session = None if new else session or here.session
     app.look()  # says so when everything is switched off
     synced = sync.run(here.cwd, session, here, app.clock, wait=None)
-    claim = sessions.recall(here.state_dir, session)
+    claims = sessions.others(here.state_dir, session, synced.root)
+    claims += [synced.claim] if synced.claim else []
     with tempfile.TemporaryDirectory(prefix="holdfast-simulate-") as folder:
         state_dir = os.path.join(folder, "holdfast")
-        if claim:
+        for claim in claims:
             sessions.remember(state_dir, claim, app.clock.now())
         door = (
             InSubprocess({**os.environ, "XDG_STATE_HOME": folder, "HOLDFAST_PLAYED": "1"}, here.cwd)
@@ -65,41 +75,54 @@ def simulate(
                 cycle(door, who, trigger=trigger, pre_compact=not no_pre_compact)
                 for _ in range(cycles)
             ]
-        log = [
-            each
+        decided = {
+            each.get("event"): str(each.get("decided"))
             for each in hooklog.read(state_dir, synced.root)
-            if each.get("event") == "PostCompact"
-        ]
+        }
     if as_json:
         dump(
             [{key: value for key, value in asdict(c).items() if key != "outcomes"} for c in played]
         )
-        return
-    _tell(played[-1])
-    if log and played[-1].guidance:
-        _heading("PostCompact notes")
-        say(str(log[-1].get("decided")))
+    else:
+        _tell_all(played, decided.get("PostCompact", ""))
     if not played[-1].guidance:
-        say("\nNothing was restored; `holdfast why` tells the reason.")
-    if cycles > 1:
-        same = len({(c.note, c.guidance) for c in played}) == 1
-        say(f"\n{cycles} cycles, {'all answered alike' if same else 'the last one is shown'}.")
+        raise IllegalMove(
+            decided.get("SessionStart", f"nothing restored: {synced.choice().why}"),
+            hint="`holdfast why` tells what was looked at.",
+        )
 
 
 _SHOWN = 400  # of a part of the reading
 
 
+def _tell_all(played: Sequence[Cycle], noted: str) -> None:
+    """The last of the cycles, and what PostCompact *noted* of it."""
+    last = played[-1]
+    _tell(last)
+    if not last.guidance:
+        return
+    if noted:
+        made_up = ", with a summary made up from PreCompact's note" if last.note else ""
+        _heading(f"PostCompact notes{made_up}")
+        say(noted)
+    if len(played) > 1:
+        same = len({(each.note, each.guidance) for each in played}) == 1
+        alike = "all answered alike" if same else "the last one is shown"
+        say(f"\n{len(played)} cycles, {alike}.")
+
+
 def _tell(played: Cycle) -> None:
-    for title, text in (
-        ("PreCompact tells the summariser", played.note),
-        ("SessionStart(compact) tells the model", played.guidance),
-        ("SessionStart(compact) tells the person", played.message),
-    ):
+    told = {
+        "PreCompact tells the summariser": played.note,
+        "SessionStart(compact) tells the model": played.guidance,
+        "SessionStart(compact) tells the person": played.message,
+    }
+    for title, text in told.items() if any(told.values()) else ():
         _heading(title)
-        say(text or "(nothing)")
+        terminal.line(text or "(nothing)")
     for number, part in enumerate(played.reading, 1):
         _heading(f"SessionStart(compact) --part {number} sends the model")
-        say(shorten(part, _SHOWN))
+        terminal.line(shorten(part, _SHOWN))
         if units(part) > _SHOWN:
             say(f"({units(part):,} characters in all)")
     for outcome in played.outcomes:
@@ -161,7 +184,7 @@ def _play(folder: Path) -> None:
         click.secho(f"\n== {title}", bold=True)
 
     def agent(*arguments: str) -> None:
-        say(f"$ holdfast {' '.join(arguments)}")
+        say(f"$ holdfast {shlex.join(arguments)}")
         done = subprocess.run(
             [sys.executable, "-m", "holdfast", *arguments],
             cwd=project,

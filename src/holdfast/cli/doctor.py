@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from holdfast import __version__, checkup, payloads
-from holdfast.checkup import delivered
+from holdfast.checkup import delivered, kept
 from holdfast.checkup.finding import Finding
 from holdfast.cli import terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say
@@ -47,7 +47,7 @@ def doctor(ctx: click.Context, delivery: bool, file: Path | None, fix: bool, as_
 
 def _check(app: App, fix: bool, *, as_json: bool) -> bool:
     findings = list(_findings(app))
-    done = list(_repaired(findings)) if fix else []
+    done = list(_repaired(app)) if fix and any(each.safe for each in findings) else []
     if done:
         findings = list(_findings(app))
     wrong = [each for each in findings if each.level == "wrong"]
@@ -62,17 +62,16 @@ def _check(app: App, fix: bool, *, as_json: bool) -> bool:
 
 def _findings(app: App) -> Iterator[Finding]:
     synced = app.look(warn=False)  # that is a finding of its own
-    return checkup.examine(synced, app.surroundings, app.clock)
+    return checkup.examine(synced, app.surroundings)
 
 
-def _repaired(findings: list[Finding]) -> Iterator[str]:
+def _repaired(app: App) -> Iterator[str]:
     """Do what is safe; what fails is said, and is found again."""
-    for each in findings:
-        if each.repair:
-            try:
-                yield each.repair()
-            except HoldfastError as error:
-                yield f"not repaired: {error.cause}"
+    try:
+        # What a hook does, too: what cannot be read is set aside, and its last good copy is used.
+        yield from kept.repaired(app.change())
+    except HoldfastError as error:
+        yield f"not repaired: {error.cause}"
 
 
 _SIGNS = {
@@ -86,7 +85,7 @@ _LABEL = 19  # columns before what was found
 def _tell(findings: list[Finding], done: list[str]) -> None:
     put(f"Holdfast {__version__}, Python {platform.python_version()}, {sys.prefix}")
     for text in done:
-        put(one_line(text, 400), lead="  fixed".ljust(_LABEL))
+        put(one_line(text, 400), lead="  done".ljust(_LABEL))
     for each in findings:
         sign, style = _SIGNS[each.level]
         lead = f"  {sign:<6} {each.check}".ljust(_LABEL)
@@ -96,9 +95,9 @@ def _tell(findings: list[Finding], done: list[str]) -> None:
         if each.fix:
             say(f"{'':{_LABEL}}fix: {each.fix}")  # in one line, to be copied
     wrong = sum(each.level == "wrong" for each in findings)
-    count = "1 thing is" if wrong == 1 else f"{wrong or 'No'} things are"
-    safe = any(each.repair for each in findings)
-    put(f"{count} wrong." + (" `holdfast doctor --fix` repairs some." if safe else ""))
+    count = "1 thing is" if wrong == 1 else f"{wrong} things are"
+    safe = " `holdfast doctor --fix` repairs some." if any(each.safe for each in findings) else ""
+    put((f"{count} wrong." if wrong else "Nothing is wrong.") + safe)
 
 
 def _deliver(app: App, file: Path | None, *, as_json: bool) -> bool:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from holdfast import backups, clientsettings, git, installing, launcher, registration, settings
-from holdfast.cli.app import App, pass_app, say
+from holdfast import (
+    backups,
+    clientsettings,
+    git,
+    installing,
+    launcher,
+    registration,
+    settings,
+    sources,
+)
+from holdfast.bootstrap import marker
+from holdfast.cli.app import App, pass_app, say, say_aside
 from holdfast.clientsettings import SCOPES, ClientSettings, Scope
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.installing import Change
-from holdfast.plaintext import one_line
-from holdfast.project import Surroundings, contains, root_for_new
+from holdfast.plaintext import counted, one_line
+from holdfast.project import Surroundings
 from holdfast.registration import ON_PATH, Program
+from holdfast.sources import Source
 
 scope_option = click.option(
     "--scope",
@@ -36,7 +48,6 @@ class Place(NamedTuple):
     scope: Scope
     named: bool  # whether somebody asked for this scope
     every: Mapping[Scope, ClientSettings]
-    root: str
 
     @property
     def file(self) -> ClientSettings:
@@ -52,14 +63,9 @@ class Place(NamedTuple):
 
 
 def _place(here: Surroundings, named: Scope | None) -> Place:
-    started, cwd = here.client_project, os.path.realpath(here.cwd)
-    # The client looks for a project's settings only in the folder where a session starts.
-    inside = started and contains(os.path.realpath(started), cwd)
-    root = os.path.realpath(started) if started and inside else root_for_new(cwd, started)
-    scope = named or "user"
+    scope, root = named or "user", clientsettings.root(here)
     clientsettings.path(scope, root, here.client_dir)  # says why where there is none
-    every = clientsettings.read_all(root, here.client_dir)
-    return Place(scope, named is not None, every, root)
+    return Place(scope, named is not None, clientsettings.read_all(root, here.client_dir))
 
 
 @click.command()
@@ -72,6 +78,11 @@ def install(app: App, named: Scope | None, dry_run: bool) -> None:
     Everything else in the file stays as it is, byte for byte, and a backup is kept. Hooks of ours
     that are outdated are brought up to date; where all is as it should be, nothing is written.
     """
+    if marker.is_ours(sys.prefix):
+        raise IllegalMove(
+            "this is the plugin's own Holdfast, and the plugin registers its hooks itself",
+            hint="There is nothing to install. See that it works: holdfast doctor",
+        )
     here = app.surroundings
     place = _place(here, named)
     file = place.file
@@ -88,7 +99,7 @@ def install(app: App, named: Scope | None, dry_run: bool) -> None:
         )
     wanted = registration.hooks(program, parts)
     change = installing.putting_in(file, wanted)
-    warnings = [*loaded.problems, *_warnings(here, place, program)]
+    warnings = [*loaded.problems, *_warnings(here, place, program, wanted)]
     if not loaded.settings.enabled:
         warnings.append(f"enabled = false stands in {here.config_file}, so the hooks do nothing")
     faults = installing.faults(file.value, wanted)
@@ -111,7 +122,7 @@ def _tell_what_was_registered(
     change: Change, faults: Sequence[str], program: Program, copy: str | None
 ) -> None:
     path, count = change.before.path, len(change.ours)
-    say(f"Put right in {path}:" if faults else f"Registered {count} hooks in {path}")
+    say(f"Put right in {path}:" if faults else f"Registered {counted(count, 'hook')} in {path}")
     for fault in faults:
         say(f"  {one_line(fault)}")
     if program != ON_PATH:
@@ -167,7 +178,7 @@ def uninstall(app: App, named: Scope | None, dry_run: bool) -> None:
     if change.after is None:
         say(f"Removed {file.path}, which `holdfast install` had made.")
     elif change.not_restored:
-        say(f"Took {count} hooks out of {file.path}, and left all else as it is now.")
+        say(f"Took {counted(count, 'hook')} out of {file.path}, and left all else as it is now.")
         say(f"  It is not put back from a backup, since {change.not_restored}.")
     else:
         say(f"{file.path} is again as it was before `holdfast install`.")
@@ -203,10 +214,12 @@ def _show(change: Change) -> None:
 
 def _warn(warnings: list[str]) -> None:
     for warning in warnings:
-        click.echo(f"holdfast: {one_line(warning, 600)}", err=True)
+        say_aside(one_line(warning, 600))
 
 
-def _warnings(here: Surroundings, place: Place, program: Program) -> Iterator[str]:
+def _warnings(
+    here: Surroundings, place: Place, program: Program, wanted: Mapping[str, Any]
+) -> Iterator[str]:
     """What keeps the hooks from running as they should, though they are registered."""
     path = place.file.path
     if place.scope == "project" and program != ON_PATH:
@@ -216,18 +229,17 @@ def _warnings(here: Surroundings, place: Place, program: Program) -> Iterator[st
         )
     if place.scope == "local" and git.would_pick_up(os.path.realpath(path)):
         yield f"git does not ignore {path}; put it into .gitignore"
-    yield from _plugins(place)
-    for scope, file in place.others.items():
-        others = {hook.program for hook in installing.ours_in(file.value)}
-        if others - {program}:
+    own = Source(place.scope, path, tuple(registration.registered(wanted)))
+    for other in _beside(place):
+        if sources.run_twice(own, other):
             yield (
-                f"hooks of Holdfast are registered in {file.path} as well, started in another "
-                f"way, so every hook runs twice: holdfast uninstall --scope {scope}"
+                f"{other.name} registers hooks of Holdfast as well, so every hook runs twice. "
+                f"Keep one of the two: `{other.removal}` or `{own.removal}`"
             )
-        elif others:
+        else:
             yield (
-                f"hooks of Holdfast are registered in {file.path} as well. Claude Code runs "
-                "equal hooks once, so that does no harm."
+                f"{other.name} registers hooks of Holdfast as well. Claude Code runs equal hooks "
+                "once, so that does no harm."
             )
     for file in place.every.values():
         if file.value.get("disableAllHooks") is True:
@@ -236,21 +248,14 @@ def _warnings(here: Surroundings, place: Place, program: Program) -> Iterator[st
         yield "HOLDFAST_DISABLE is set, so the hooks do nothing where it is"
 
 
-def _plugins(place: Place) -> Iterator[str]:
-    here = clientsettings.plugins(*(file.value for file in place.every.values()))
+def _beside(place: Place) -> list[Source]:
+    """What else registers us wherever the hooks of *place* run."""
+    files = [each for each in sources.found(place.others) if not each.plugin]
     # What a project has switched off is on in the others, which the user's settings are for too.
-    everywhere = place.every[place.scope].value if place.scope == "user" else {}
-    for name in dict.fromkeys([*here, *clientsettings.plugins(everywhere)]):
-        scopes = [
-            scope
-            for scope, file in place.every.items()
-            if name in clientsettings.plugins(file.value)
-        ]
-        yield (
-            f"the plugin {name} is enabled too, so every hook runs twice. Keep one of the two: "
-            f"`claude plugin uninstall {name} --scope {scopes[-1]}` or "
-            f"`holdfast uninstall --scope {place.scope}`"
-        )
+    everywhere = clientsettings.plugins(place.file.value) if place.scope == "user" else []
+    here = clientsettings.plugins(*(file.value for file in place.every.values()))
+    names = dict.fromkeys([*here, *everywhere])
+    return [*files, *(sources.of_plugin(name, place.every) for name in names)]
 
 
 def _elsewhere(place: Place) -> list[str]:

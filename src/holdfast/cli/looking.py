@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,14 +13,14 @@ import click
 from holdfast import compactions, fates, hooklog, ledger, observing, restore
 from holdfast.briefing import shown as as_text
 from holdfast.cli import shown, terminal
-from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.app import App, dump, json_option, pass_app, say, say_aside
 from holdfast.cli.naming import name_argument, workflow_option
 from holdfast.cli.terminal import put
 from holdfast.clock import from_mtime, iso
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.formats.base import Workflow
 from holdfast.formats.registry import FORMATS
-from holdfast.plaintext import clean, one_line
+from holdfast.plaintext import counted, one_line
 from holdfast.reading import resolve
 from holdfast.regular import read_file
 from holdfast.store import LARGEST
@@ -98,8 +99,9 @@ def list_all(app: App, as_json: bool) -> None:
     known = {each.key for each in ordered}
     for key, stone in ledger.load(synced.place.store).finished.items():
         if key not in known:
-            ended = f"{stone.how} on {one_line(stone.at[:10])}; holdfast resume"
-            put(f"{one_line(stone.name, 60)}: {ended}", lead="  ", style=terminal.FAINT)
+            name, command = one_line(stone.name), shlex.join(["holdfast", "resume", stone.name])
+            ended = f"{stone.how} on {one_line(stone.at[:10])}; {one_line(command)}"
+            put(f"{name}: {ended}", lead="  ", style=terminal.FAINT)
 
 
 @click.command()
@@ -116,7 +118,7 @@ def show(app: App, name: str | None, as_json: bool) -> None:
         return
     briefing = workflow.briefing
     terminal.line(f"{briefing.name}  ({briefing.kind})")
-    terminal.line(f"phase: {briefing.phase}/{briefing.phases} {briefing.phase_name}")
+    terminal.line(f"phase: {briefing.count} {briefing.phase_name}")
     terminal.line(f"status: {briefing.status}")
     terminal.line(f"next action: {briefing.next_action or '-'}")
     terminal.line(f"gate: {briefing.gate or '-'}")
@@ -222,7 +224,9 @@ def preview(app: App, name: str | None, source: str, part: int | None, as_json: 
     workflow = app.meant(synced, name)
     plan = restore.reading_of(synced, workflow, source)
     if part is not None and part > len(plan.parts):
-        raise IllegalMove(f"there are {len(plan.parts)} parts", hint="See holdfast preview.")
+        raise IllegalMove(
+            f"the reading has {counted(len(plan.parts), 'part')}", hint="See holdfast preview."
+        )
     guidance = restore.text(synced, workflow, synced.choice(), source, plan)
     if as_json:
         facts = {"workflow": workflow.name, "source": source, "guidance": guidance}
@@ -270,7 +274,7 @@ def log(app: App, as_json: bool, last: int) -> None:
     synced = app.look()
     records = list(hooklog.read(app.surroundings.state_dir, synced.root))[-last:]
     for line in hooklog.passed_over(app.surroundings.state_dir, synced.root):
-        click.echo(f"holdfast: {clean(line)}", err=True)
+        say_aside(line)
     if as_json:
         dump(records)
         return

@@ -19,7 +19,7 @@ from holdfast.cli import (
     standing,
     terminal,
 )
-from holdfast.cli.app import App, Failed
+from holdfast.cli.app import App, Failed, say_aside
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
 from holdfast.project import Surroundings
@@ -92,7 +92,7 @@ def run() -> int:
             stream.reconfigure(encoding="utf-8", errors="replace")
     for argument in sys.argv:
         if any("\ud800" <= character <= "\udfff" for character in argument):
-            click.echo("holdfast: an argument is not UTF-8 text", err=True)
+            say_aside("an argument is not UTF-8 text")
             return 2
     cli.main(prog_name="holdfast")
     return 0

@@ -10,7 +10,7 @@ from holdfast.columns import cut, pad, width
 from holdfast.compactions import Survived
 from holdfast.fates import Fates
 from holdfast.formats.base import BY_HAND, Workflow
-from holdfast.plaintext import one_line
+from holdfast.plaintext import counted, one_line
 from holdfast.sync import Synced
 
 _LABEL = 13  # columns before the facts of a sheet
@@ -27,9 +27,10 @@ def sheet(synced: Synced, workflow: Workflow, survived: Survived, why: str) -> N
     briefing = workflow.briefing
     put(f"{one_line(briefing.name)} ({one_line(briefing.kind)})", style=terminal.HEADING)
     colour = terminal.of_status(briefing.status)
-    phase = f"{briefing.phase}/{briefing.phases} {one_line(briefing.phase_title)}".rstrip()
+    phase = f"{briefing.count} {one_line(briefing.phase_title)}".rstrip()
     _row("phase", f"{phase}, {briefing.status.replace('_', ' ')}", colour)
-    _row("", bar(briefing), colour)
+    if not briefing.phase_trouble:
+        _row("", bar(briefing), colour)
     if briefing.next_action:
         _row("next", one_line(briefing.next_action))
     if briefing.gate:
@@ -73,8 +74,7 @@ def _reading(found: Fates) -> None:
         return
     when = "at the last restore" if found.delivered else "at the next compaction"
     sent = sum(each.parts is not None for each in found.files)
-    count = len(found.files)
-    _row("reading", f"{sent} of {count} file{'s' * (count != 1)} sent {when}")
+    _row("reading", f"{sent} of {counted(len(found.files), 'file')} sent {when}")
     for each in found.files[:_FILES]:
         style = terminal.PLAIN if each.parts or each.opened else terminal.WARNING
         _row("", str(each), style, whole=f"@{one_line(each.path, 400)}")
@@ -115,8 +115,7 @@ def entry(workflow: Workflow, *, chosen: bool) -> None:
     """One line of a list, and the remark below it."""
     briefing = workflow.briefing
     sign = "* " if chosen else "  "
-    where = f"{briefing.phase}/{briefing.phases}"
-    facts = f"{where:>7}  {workflow.standing:<8}  {workflow.format}"
+    facts = f"{briefing.count:>7}  {workflow.standing:<8}  {workflow.format}"
     room = max(8, terminal.columns() - width(sign + facts) - 1)
     style = terminal.HEADING if chosen else terminal.of_status(briefing.status)
     if workflow.standing != "active":
@@ -126,6 +125,6 @@ def entry(workflow: Workflow, *, chosen: bool) -> None:
     if terminal.of_status(briefing.status) == terminal.BAD:
         put(briefing.status, lead="    ", style=terminal.BAD)
     if workflow.behind and workflow.standing == "active":
-        put("a save is due", lead="    ", style=terminal.WARNING)
+        put("behind", lead="    ", style=terminal.WARNING)
     if workflow.remark:
         put(one_line(workflow.remark), lead="    ", style=terminal.FAINT)

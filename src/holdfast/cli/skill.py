@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec
 import click
 
 from holdfast.cli import shown, terminal
-from holdfast.cli.app import App, dump, json_option, pairs, pass_app, say, tell
+from holdfast.cli.app import App, dump, json_option, pairs, pass_app, say, say_aside, tell
 from holdfast.cli.naming import name_argument, workflow_option
 from holdfast.cli.terminal import put
 from holdfast.errors import IllegalMove
@@ -150,7 +150,7 @@ def start(
         _resume(synced, there, asks=False)
         return
     for line in there.cautions if there and not fresh else ():
-        click.echo(f"holdfast: {one_line(line, 300)}", err=True)
+        say_aside(one_line(line, 300))
     started = _begin(synced.place, kind, text, called, fresh, given)
     path = synced.place.store.relative(started.held.path)
     details = [f"kept in {path}"]

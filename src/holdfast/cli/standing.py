@@ -11,9 +11,10 @@ from holdfast.clock import iso
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
 from holdfast.formats.canonical import lifecycle
-from holdfast.formats.canonical.view import workflow_of
+from holdfast.formats.canonical.view import Known, workflow_of
 from holdfast.formats.registry import format_of
 from holdfast.guidance import for_person
+from holdfast.plaintext import counted
 from holdfast.sync import Synced
 
 
@@ -23,6 +24,8 @@ from holdfast.sync import Synced
 def complete(app: App, name: str | None) -> None:
     """End the workflow: its file is put away, and it stays ended."""
     synced = app.change(save=False)
+    if name and (ended := _live_or_ended(synced, name)[1]):
+        raise lifecycle.already_ended(ledger.load(synced.place.store).finished[ended])
     workflow = app.meant(synced, name)
     for line in format_of(workflow).complete(synced.place, workflow):
         say(line)
@@ -43,10 +46,22 @@ def undo(app: App, name: str | None) -> None:
         changes = (iso(each.changed_at) for each in synced.workflows if each.kept)
         ended = lifecycle.ended_since(synced.place, max(changes, default=""))
     if ended:
-        known, verb = lifecycle.revive(synced.place, ended), "brought back"
+        known, verb, details = lifecycle.revive(synced.place, ended), "brought back", []
     else:
         known, verb = lifecycle.undo(synced.place, app.general(synced, name).key), "set back"
-    tell(synced, workflow_of(known, synced.place), verb)
+        details = [f"{_content(known)}; a second `holdfast undo` brings the change back"]
+    tell(synced, workflow_of(known, synced.place), verb, *details)
+
+
+def _content(known: Known) -> str:
+    """What a state holds now, beside its phase."""
+    state = known.state
+    counts = (
+        (len(state.key_reminders), "reminder"),
+        (len(state.required_reading), "required file"),
+        (len(state.context), "context value"),
+    )
+    return f"with {', '.join(counted(count, noun) for count, noun in counts)}"
 
 
 @click.command()
@@ -74,8 +89,10 @@ def resume(app: App, name: str | None) -> None:
     Also brings back one that was ignored or has ended.
     """
     synced = app.change()
+    brought_back = False
     if name:
         live, ended = _live_or_ended(synced, name)
+        brought_back = bool(ended or (live and live.standing in {"ignored", "stale"}))
         if ended:
             lifecycle.revive(synced.place, ended)
         elif live and live.standing == "ignored":
@@ -98,7 +115,11 @@ def resume(app: App, name: str | None) -> None:
     plan = restore.reading_of(synced, workflow, "now")
     say(restore.text(synced, workflow, synced.choice(), "now", plan))
     if not synced.session:
-        say("\nNo session is known here, so this was shown and not taken up.")
+        done = "it was brought back, but no session has it" if brought_back else _ONLY_SHOWN
+        say(f"\nNo session is known here, so {done}.")
+
+
+_ONLY_SHOWN = "this was shown and not taken up"
 
 
 def _onward(workflow: Workflow) -> str:

@@ -90,6 +90,7 @@ class Report:
 
     format: str
     problems: tuple[str, ...] = ()  # "phase.current: expected …, found …"
+    newer: str = ""  # what to say where a newer Holdfast keeps it, and so knows better
 
 
 class Format(Protocol):

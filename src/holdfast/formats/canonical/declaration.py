@@ -43,6 +43,7 @@ class Declaration:
     workflow_type: WorkflowType | None = None
     type_guessed: bool = False  # read off the wording, because no line states it
     phase: PhaseMark | None = None
+    phase_unreadable: bool = False  # it states one, and nobody can tell which
     status: Status | None = None
     required_reading: tuple[str, ...] | None = None  # each with its @
     key_reminders: tuple[str, ...] | None = None

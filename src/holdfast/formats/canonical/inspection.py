@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from holdfast import versions
 from holdfast.formats.base import Report
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.declaration import Status, WorkflowType
@@ -44,7 +45,8 @@ def inspect(path: Path, raw: bytes) -> Report | None:
         return Report("canonical", (problem,)) if lies_there else None
     if not has_shape(data) and not lies_there:
         return None
-    return Report("canonical", tuple(_problems(data)))
+    newer = versions.left_alone("bookkeeping", path.name, data.get("holdfast"))
+    return Report("canonical", tuple(_problems(data)), newer)
 
 
 def _problems(data: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ that no hook has seen yet is never lost to it.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -250,6 +251,8 @@ def complete(place: Place, key: str) -> ledger.Tombstone:
     with store.lock(COMMAND_WAIT):
         view = views.look(place)
         known = _find(view, key)
+        if known.held is None and (stone := _stone_over(view, known)):
+            raise already_ended(stone)
         state = known.state
         older = [each for each in view.superseded if _same(each.state, state)]
         saving.check(known.held, known.absorbed, *older)
@@ -275,6 +278,21 @@ def complete(place: Place, key: str) -> ledger.Tombstone:
             store.remove(known.held.path)
             store.forget(known.held.path)
     return tombstone
+
+
+def already_ended(stone: ledger.Tombstone) -> IllegalMove:
+    """What is said to whoever wants to end it once more."""
+    command = shlex.join(["holdfast", "resume", stone.name])
+    return IllegalMove(
+        f"{stone.name!r} was {stone.how} on {stone.at[:10]}", hint=f"`{command}` takes it up again."
+    )
+
+
+def _stone_over(view: View, known: Known) -> ledger.Tombstone | None:
+    """The tombstone of a workflow that markdown still declares."""
+    place, group = view.place, known.group
+    resting = endings.resting(place.store, view.ledger, group, place.checkout) if group else None
+    return resting[0] if resting else None
 
 
 def _same(state: State, other: State) -> bool:

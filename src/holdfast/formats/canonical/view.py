@@ -224,6 +224,17 @@ def _saved(held: Held) -> tuple[datetime, str | None]:
     return clock.parse(kept.saved_at or "") or written, kept.saved_by
 
 
+def _phase_trouble(known: Known) -> str:
+    """Why nobody can tell the phase, where the one that is kept is only what a state begins with."""
+    phase, said = known.state.phase, known.declarations
+    if (phase.current, phase.total) != (1, 1) or any(
+        each.phase and each.phase.current for each in said
+    ):
+        return ""
+    unread = next((each.path for each in said if each.phase_unreadable), None)
+    return f"{unread} does not say it readably" if unread else ""
+
+
 def workflow_of(known: Known, place: Place) -> Workflow:
     """*known* in the terms that all formats share."""
     state, kept = known.state, known.state.holdfast
@@ -244,6 +255,7 @@ def workflow_of(known: Known, place: Place) -> Workflow:
             phase=state.phase.current,
             phases=state.phase.total,
             phase_name=state.phase.name,
+            phase_trouble=_phase_trouble(known),
             status=state.phase.status,
             next_action=next_action,
             gate=gate,

@@ -150,6 +150,7 @@ def _declared(local: _Local, *, path: str, mtime: float, find_plan: FindPlan) ->
         workflow_type=workflow_type,
         type_guessed=is_guess,
         phase=local.phase.mark if local.phase else None,
+        phase_unreadable=stated.phase_problem(counted=True) is not None,
         status=status_for(local.word),
         required_reading=tuple(f"@{kept}" for kept in reading) or None,
         key_reminders=stated.reminders(),

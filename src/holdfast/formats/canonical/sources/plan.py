@@ -189,6 +189,7 @@ def _declared(plan: _Plan, word: Word, mtime: float) -> Declaration:
         workflow_type=workflow_type,
         type_guessed=is_guess,
         phase=_stated_phase(plan) or plan.phases.current(),
+        phase_unreadable=stated.phase_problem(counted=False) is not None,
         status=status_for(word),
         required_reading=tuple(f"@{path}" for path in unique(_reading(plan), _MOST_PATHS)),
         key_reminders=stated.reminders(),

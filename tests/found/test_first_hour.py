@@ -1,0 +1,304 @@
+"""What somebody ran into in the first hour with Holdfast, each test named for one defect."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from found import auth_plan
+from holdfast.testing import Compactions, MovableClock, Project
+
+UNREADABLE = "5/3 - Build"
+SESSION = "session-1"
+
+
+def files_of(*folders: Path) -> dict[Path, tuple[bytes, int]]:
+    """Every file below *folders*, with its time."""
+    found = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """The same without the times: a count that was put back is written again."""
+    return {path: content for path, (content, _) in files_of(folder).items()}
+
+
+def test_resume_said_that_what_it_brought_back_was_only_shown(holdfast_project: Project) -> None:
+    """Without a session it still takes back the end, and says so."""
+    project = holdfast_project
+    project.run("start", "W")
+    project.run("complete")
+    assert "it was brought back, but no session has it" in project.run("resume", "W").stdout
+    assert project.state()["workflow"] == "W"
+    assert "this was shown and not taken up" in project.run("resume", "W").stdout
+    project.run("ignore", "W")
+    assert "it was brought back, but no session has it" in project.run("resume", "W").stdout
+
+
+@pytest.fixture
+def two_sessions(holdfast_project: Project, compaction_cycle: Compactions) -> Project:
+    """This session works on Mine; what is newer and free for a new session is Theirs."""
+    project = holdfast_project
+    project.write("docs/a.md", "text\n")
+    project.run("start", "Mine", "--read", "@docs/a.md", "--read", "@docs/gone.md", session=SESSION)
+    compaction_cycle(session=SESSION)
+    edit = {"file_path": str(project.root / "docs/a.md")}
+    compaction_cycle.fire("PostToolUse", session=SESSION, tool_name="Edit", tool_input=edit)
+    project.run("start", "Theirs", session="session-2")
+    return project
+
+
+def test_simulate_showed_another_workflow_than_status(two_sessions: Project) -> None:
+    """It plays as the session that calls it, unless a new or another one is asked for."""
+    project = two_sessions
+    assert "Mine" in project.run("status", session=SESSION).stdout.splitlines()[0]
+
+    def played(*options: str) -> str:
+        told = json.loads(project.run("simulate", "--json", *options, session=SESSION).stdout)
+        return str(told[0]["message"])
+
+    assert played() == "Workflow restored: Mine, phase 1/1"
+    assert played("--subprocess") == "Workflow restored: Mine, phase 1/1"
+    assert played("--new") == "Workflow restored: Theirs, phase 1/1"
+    assert played("--session", "session-2") == "Workflow restored: Theirs, phase 1/1"
+    done = project.run("simulate", "--new", "--session", "x", check=False)
+    assert done.returncode == 2
+
+
+def test_simulate_sees_what_other_sessions_work_on(
+    holdfast_project: Project, holdfast_clock: MovableClock
+) -> None:
+    """A plan that another session has taken up since does not move this one."""
+    project = holdfast_project
+    project.run("start", "Mine", session=SESSION)
+    holdfast_clock.advance(seconds=60)
+    auth_plan(project)
+    project.run("switch", "User Auth", session="session-2")
+    assert "Mine" in project.run("status", session=SESSION).stdout.splitlines()[0]
+    told = json.loads(project.run("simulate", "--json", session=SESSION).stdout)
+    assert told[0]["message"] == "Workflow restored: Mine, phase 1/1"
+
+
+@pytest.mark.parametrize("options", [(), ("--subprocess",)])
+def test_simulate_leaves_the_records_of_its_session_alone(
+    options: tuple[str, ...], two_sessions: Project
+) -> None:
+    """Claim, forecast, delivery, journal, log, and what the project keeps of the session."""
+    home, kept = two_sessions.home, two_sessions.root / ".claude/holdfast/sidecars"
+    before, noted = files_of(home), contents(kept)
+    kinds = {path.parent.name for path in before}
+    assert {"sessions", "journals", "deliveries", "forecasts"} <= kinds
+    two_sessions.run("simulate", *options, session=SESSION)
+    assert (files_of(home), contents(kept)) == (before, noted)
+
+
+def test_the_demo_printed_commands_that_do_something_else(holdfast_project: Project) -> None:
+    """Without quotes, a reminder of five words is five reminders."""
+    assert (
+        "$ holdfast remind 'Tokens expire after 15 minutes'\n"
+        in holdfast_project.run("demo").stdout
+    )
+
+
+def test_start_took_paths_otherwise_than_read(holdfast_project: Project) -> None:
+    """From where it is called, and with the same warnings."""
+    project = holdfast_project
+    project.git("init", "-q")
+    project.write("src/deep/b.md", "text")
+    deep = project.root / "src" / "deep"
+    reading = ("b.md", "@gone.md", "../../../a file.md")
+    done = project.run("start", "W", *(each for path in reading for each in ("-r", path)), cwd=deep)
+    assert project.state()["required_reading"] == [
+        "@src/deep/b.md",
+        "@gone.md",
+        "@../../../a file.md",
+    ]
+    outside = (
+        "outside the project: ../../../a file.md; "
+        "take it out: holdfast read --drop '@../../../a file.md'"
+    )
+    assert done.stdout.splitlines()[2:] == ["  missing: gone.md", f"  {outside}"]
+    assert outside in project.run("read", "../../../a file.md", cwd=deep).stdout
+    project.run("read", "--drop", "@../../../a file.md", cwd=deep)
+    assert project.state()["required_reading"] == ["@src/deep/b.md", "@gone.md"]
+
+
+def _declare(project: Project) -> None:
+    project.declare("W W", phase="1/3 - A")
+
+
+def _start(project: Project) -> None:
+    project.run("start", "W W")
+
+
+@pytest.mark.parametrize("begin", [_declare, _start])
+def test_a_workflow_could_be_completed_twice(
+    begin: Callable[[Project], None], holdfast_project: Project, holdfast_clock: MovableClock
+) -> None:
+    """It was archived once more, or nobody knew it."""
+    project = holdfast_project
+    begin(project)
+    project.run("complete", "W W")
+    ended = f"{holdfast_clock.now():%Y-%m-%d}"
+    holdfast_clock.advance(days=1)
+    before = files_of(project.root, project.home)
+    done = project.run("complete", "w w", check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        f"holdfast: 'W W' was completed on {ended}",
+        "  `holdfast resume 'W W'` takes it up again.",
+    ]
+    assert files_of(project.root, project.home) == before
+    project.run("resume", "W W")
+    assert "Workflow completed" in project.run("complete", "W W").stdout
+
+
+def test_a_plan_could_be_completed_twice_by_its_folder(holdfast_project: Project) -> None:
+    """Which is a name as good as its own."""
+    auth_plan(holdfast_project)
+    name = next((holdfast_project.root / "CLAUDE/Plan").iterdir()).name
+    holdfast_project.run("complete", name)
+    done = holdfast_project.run("complete", name, check=False)
+    assert done.returncode == 1
+    assert "was completed on" in done.stderr
+    assert len(list((holdfast_project.root / ".claude/holdfast/archive").iterdir())) == 1
+
+
+def test_undo_did_not_say_what_holds_now(holdfast_project: Project) -> None:
+    """Nor that it can be undone itself."""
+    project = holdfast_project
+    project.run("start", "W", "--remind", "a", "-c", "k=1", "-c", "l=2")
+    project.run("remind", "b")
+    again = "a second `holdfast undo` brings the change back"
+    assert project.run("undo").stdout.splitlines() == [
+        "Workflow set back: W, phase 1/1",
+        f"  with 1 reminder, 0 required files, 2 context values; {again}",
+    ]
+    assert "with 2 reminders" in project.run("undo").stdout
+
+
+def test_simulate_praised_a_summary_of_its_own(holdfast_project: Project) -> None:
+    """It was made up from the note that it is compared with."""
+    _declare(holdfast_project)
+    made_up = "--- PostCompact notes, with a summary made up from PreCompact's note ---\n"
+    assert made_up in holdfast_project.run("simulate").stdout
+    without = holdfast_project.run("simulate", "--no-pre-compact").stdout
+    assert "--- PostCompact notes ---\ncompactions: 1, no summary was given\n" in without
+
+
+def test_simulate_printed_nothing_three_times(holdfast_project: Project) -> None:
+    """Where nothing is restored, it says why, and that is a failure as it is of `preview`."""
+    done = holdfast_project.run("simulate", check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[0] == "holdfast: nothing: no workflow is declared or kept here"
+    done = holdfast_project.run("simulate", "--json", check=False)
+    assert (done.returncode, json.loads(done.stdout)[0]["guidance"]) == (1, "")
+    _declare(holdfast_project)
+    holdfast_project.write(".claude/holdfast.toml", '[restore]\ncompact = "off"\n')
+    done = holdfast_project.run("simulate", check=False)
+    assert done.returncode == 1
+    assert "Keep word for word" in done.stdout
+    assert "compact is switched off" in done.stderr
+
+
+def test_start_in_the_home_folder_said_nothing(holdfast_project: Project) -> None:
+    """There .claude is Claude Code's own; but it may be meant."""
+    project = holdfast_project
+    note = "this is your home folder"
+    project.home.mkdir(exist_ok=True)
+    done = project.run("start", "W", cwd=project.home)
+    assert f"holdfast: {note}: the workflow is kept in {project.home}/untracked" in done.stderr
+    assert list(project.home.glob("untracked/workflow-state/w/*.json"))
+    shutil.rmtree(project.home / "untracked")
+    assert note not in project.run("start", "W").stderr
+
+
+def test_a_phase_that_markdown_does_not_say_yet_looked_like_a_mistake(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A command goes ahead of CLAUDE.local.md; that is told where another phase stands there."""
+    project = holdfast_project
+    right = "that is all right, its next edit counts again"
+    project.declare("W", phase="4/10 - SEO Generation")
+    assert f"  CLAUDE.local.md still says 4/10; {right}\n" in project.run("phase", "next").stdout
+    assert right not in project.run("remind", "x").stdout
+    assert right not in project.run("phase", "set", "4").stdout
+    project.run("complete")
+    project.run("start", "Other", "--phases", "A,B", session="s")
+    assert right not in project.run("phase", "next", "-w", "Other").stdout
+
+
+def test_boxes_that_are_not_ticked_yet_state_no_phase(holdfast_project: Project) -> None:
+    """Only a line that states one does."""
+    auth_plan(holdfast_project)
+    assert "still says" not in holdfast_project.run("phase", "next").stdout
+
+
+def test_there_was_no_word_of_how_to_go_back(holdfast_project: Project) -> None:
+    """`phase prev` is no command, but what it is meant for can be done."""
+    done = holdfast_project.run("phase", "prev", check=False)
+    assert done.returncode == 2
+    assert "No such command 'prev'" in done.stderr
+    assert "`holdfast phase set N`" in done.stderr
+
+
+def test_list_named_a_command_that_was_not_whole(holdfast_project: Project) -> None:
+    """What it tells to type does what it says."""
+    holdfast_project.run("start", "It's over")
+    holdfast_project.run("complete")
+    line = holdfast_project.run("list").stdout.splitlines()[-1]
+    assert line.endswith("""; holdfast resume 'It'"'"'s over'""")
+
+
+def test_one_of_a_thing_was_told_as_several(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """1 parts, 1 files."""
+    holdfast_project.write("docs/a.md", "text\n")
+    holdfast_project.declare("W", reading=["@docs/a.md"])
+    compaction_cycle()
+    assert "reading: 1 of 1 file in 1 part\n" in holdfast_project.run("log").stdout
+    done = holdfast_project.run("preview", "--part", "2", check=False)
+    assert "the reading has 1 part\n" in done.stderr
+
+
+def test_a_transcript_that_is_not_there_was_to_be_inspected(holdfast_project: Project) -> None:
+    """That checks state files."""
+    gone = str(holdfast_project.root / "gone.jsonl")
+    done = holdfast_project.run("doctor", "--delivery", "--transcript", gone, check=False)
+    assert done.returncode == 1
+    assert "No such file" in done.stderr
+    assert "inspect" not in done.stderr
+    assert "holdfast doctor --delivery --transcript FILE" in done.stderr
+
+
+def test_a_phase_that_nobody_can_read_was_told_as_the_only_one(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """With it went that nothing before it is to be done again."""
+    project = holdfast_project
+    project.declare("W", phase=UNREADABLE)
+    cycle = compaction_cycle()
+    for told in (cycle.guidance, cycle.note, project.run("resume", "W").stdout):
+        assert "a phase that is not known (CLAUDE.local.md does not say it readably)" in told
+        assert "phase 1" not in told
+        assert "nothing before it" not in told
+    assert cycle.message.startswith("Workflow restored: W, phase ? ")
+    for command in ("status", "list", "show"):
+        assert "1/1" not in project.run(command).stdout
+    project.run("phase", "set", "2", "--total", "3")
+    assert "phase 2 of 3" in compaction_cycle().guidance
+
+
+def test_a_phase_that_became_unreadable_stays_the_one_before(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """That one is known."""
+    holdfast_project.declare("W", phase="2/3 - Test")
+    compaction_cycle()
+    holdfast_project.declare("W", phase=UNREADABLE)
+    assert "phase 2 of 3" in compaction_cycle().guidance
