@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import clientsettings
+from plugin import copy_files
 from realclient.client import environment, run
 from realclient.requests import CONTINUED, first_after, words
 from realclient.sandbox import Sandbox
@@ -100,7 +101,7 @@ def test_equal_hooks_of_two_settings_run_once(
 def test_a_plugin_is_enabled_in_the_settings_of_its_scope(binary: Path, tmp_path: Path) -> None:
     """And what is disabled or uninstalled is not enabled any more."""
     place = Workplace(tmp_path)
-    folder = place.as_plugin(tmp_path / "the plugin")
+    folder = copy_files(tmp_path / "the plugin")
     env = environment(place.home, "http://127.0.0.1:9")
     client_dir = str(place.home / ".claude")
 
