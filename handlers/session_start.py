@@ -154,6 +154,7 @@ def _counted(synced: Synced, workflow: Workflow) -> list[str]:
     try:
         compactions.started(synced.place, workflow, synced.session, _wait(synced))
     except HoldfastError as error:
+        synced.waited = True
         return [f"the compaction was not counted: {error.cause}"]
     return []
 

@@ -41,6 +41,16 @@ def other(key: str, declared: str = "") -> Claim:
 
 CASES: dict[str, tuple[list[Workflow], Circumstances, str]] = {
     "the only one": ([workflow("a")], Circumstances(NOW), "a"),
+    "not what is told with another one, however new": (
+        [workflow("a"), workflow("b", part_of="a", changed_at=NOW)],
+        Circumstances(NOW),
+        "a",
+    ),
+    "the one that tells what the session took up": (
+        [workflow("a"), workflow("b", part_of="a"), workflow("c", changed_at=NOW)],
+        Circumstances(NOW, claim=claim("b")),
+        "a",
+    ),
     "the session's own before a declared one that it knew": (
         [workflow("a"), workflow("b", declared="local")],
         Circumstances(NOW, claim=claim("a", declared="b")),

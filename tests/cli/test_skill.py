@@ -290,6 +290,18 @@ def test_a_start_over_a_broken_state_says_where_that_went(holdfast_project: Proj
     assert "what could not be read is in .claude/holdfast/quarantine/" in out
 
 
+def test_a_broken_state_goes_on_from_its_copy_and_says_so(dev: Project) -> None:
+    """What is shown and taken up is the last good copy; what lay there is set aside."""
+    (path,) = (dev.root / ACTIVE).glob("*.json")
+    path.write_text("{", "utf-8")
+    os.utime(path, (0, 0))
+    assert "Note: .claude/workflow-state/active/" in skill(dev, "show")
+    assert "its last good copy is used" in skill(dev, "resume")
+    assert only_state(dev)["tasks"][0]["description"] == "Add login"
+    (aside,) = (dev.root / ".claude/holdfast/quarantine").iterdir()
+    assert aside.read_text("utf-8") == "{"
+
+
 def test_the_general_commands_work(dev: Project) -> None:
     """What looks, and what says whether it is worked on."""
     for arguments in (["status"], ["list"], ["show"], ["why"], ["preview"], ["resume"]):

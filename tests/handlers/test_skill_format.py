@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from holdfast.simulate import Session, context_of, read_reply
+from holdfast.store import HOOK_WAIT
 from holdfast.testing import Compactions, Project
 from skillwork import EXAMPLES, FEATURE, RUNS, only_state, place, put, told_in_history
 
@@ -113,8 +115,10 @@ def test_a_played_compaction_is_no_evidence(dev: Project) -> None:
 
 def test_a_held_lock_does_not_cost_the_restore(dev: Project, compaction_cycle: Compactions) -> None:
     """The history lacks a line then, and the log says why."""
+    begun = time.monotonic()
     with FileLock(dev.root / ".claude/holdfast/lock"):
         guidance = compaction_cycle().guidance
+    assert time.monotonic() - begun < 3 * HOOK_WAIT, "each event waits once at most"
     assert "Task 1/2 - Add login, RED phase" in guidance
     assert told_in_history(only_state(dev), COMPACTED) == 0
     assert "not noted in its history" in dev.run("log").stdout

@@ -260,8 +260,8 @@ def _overview(synced: Synced, workflow: Workflow, seen: _Seen) -> None:
         say(line)
         say("1) is git switch; 2) is holdfast skill abandon, then holdfast skill start.")
     elsewhere = synced.elsewhere(workflow)
-    if elsewhere:
-        say(f"\nNote: {elsewhere}")
+    for note in (*([elsewhere] if elsewhere else []), *synced.notes):
+        say(f"\nNote: {one_line(note, 300)}")
 
 
 # Phases and their steps.
