@@ -1,0 +1,95 @@
+"""The group, and what each of its commands needs: which workflow is meant, and one move on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Concatenate, ParamSpec
+
+import click
+
+from holdfast.cli.app import App, tell
+from holdfast.errors import IllegalMove
+from holdfast.formats.base import Place, Workflow
+from holdfast.formats.skill import facts, files, lifecycle, telling
+from holdfast.formats.skill.facts import Pushed
+from holdfast.formats.skill.files import Held
+from holdfast.formats.skill.format import Skill
+from holdfast.formats.skill.model import State
+from holdfast.formats.skill.pushed import is_pushed
+from holdfast.sync import Synced
+
+P = ParamSpec("P")
+
+
+@click.group()
+def skill() -> None:
+    """Keep the state of a skill such as /dev or /tdd in .claude/workflow-state."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One workflow as it lies there, with what is told along with it."""
+
+    held: Held
+    inner: Held | None  # the /tdd within a /dev
+    pushed: Pushed | None
+
+    @property
+    def state(self) -> State:
+        return self.held.state
+
+    @property
+    def inner_state(self) -> State | None:
+        return self.inner.state if self.inner else None
+
+
+def see(place: Place, workflow: Workflow) -> Seen:
+    found = files.look(place.store)
+    held = found.find(workflow.key)
+    if held is None:
+        raise IllegalMove(f"{workflow.name!r} has gone meanwhile", hint="See holdfast skill list.")
+    inner = facts.nested(held.state, [each.state for each in found.live])
+    within = next((each for each in found.live if each.state is inner), None)
+    asks = facts.pull_request_due(held.state)
+    return Seen(held, within, is_pushed(place.root, held.state.workflow.branch) if asks else None)
+
+
+def meant(app: App, synced: Synced, name: str | None) -> Workflow:
+    return app.meant(synced, name, Skill.name)
+
+
+def tell_now(synced: Synced, key: str, verb: str, *details: str) -> None:
+    """Say where it stands now."""
+    told = telling.workflows_of(files.look(synced.place.store), synced.place)
+    tell(synced, next(each for each in told if each.key == key), verb, *details)
+
+
+def move(
+    app: App,
+    name: str | None,
+    verb: str,
+    step: Callable[Concatenate[State, str, P], State],
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> None:
+    synced = app.change()
+    key = meant(app, synced, name).key
+    lifecycle.change(synced.place, key, step, *arguments, **named)
+    tell_now(synced, key, verb)
+
+
+def move_cycle(
+    app: App,
+    name: str | None,
+    verb: str,
+    step: Callable[Concatenate[State, str, P], State],
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> None:
+    """The same with the /tdd within, where there is one."""
+    synced = app.change()
+    seen = see(synced.place, meant(app, synced, name))
+    key = (seen.inner or seen.held).key
+    lifecycle.change(synced.place, key, step, *arguments, **named)
+    tell_now(synced, key, verb)
