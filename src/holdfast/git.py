@@ -46,5 +46,5 @@ def _ask(folder: str, *question: str) -> subprocess.CompletedProcess[bytes] | No
             timeout=_PATIENCE,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, ValueError, subprocess.TimeoutExpired):  # ValueError: no git has such a name
         return None

@@ -152,6 +152,20 @@ class Store:
         except OSError:
             return False
 
+    def copied_below(self, folder: str) -> list[Path]:
+        """The files below *folder* that there are copies of, told by the copies' names alone."""
+        begins = self._copies_path(f"{folder}/").name
+        try:
+            names = os.listdir(self.private / "copies")
+        except OSError:
+            return []
+        relative = (
+            name.replace("%2F", "/").replace("%25", "%")
+            for name in names
+            if name.startswith(begins)
+        )
+        return [self.root / path for path in sorted(relative) if _is_below(path)]
+
     def all_copies(self) -> list[Copies]:
         folder = self.private / "copies"
         try:

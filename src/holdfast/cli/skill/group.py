@@ -13,7 +13,7 @@ from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.skill import facts, files, lifecycle, telling
 from holdfast.formats.skill.facts import Pushed
-from holdfast.formats.skill.files import Held
+from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.format import Skill
 from holdfast.formats.skill.model import State
 from holdfast.formats.skill.pushed import is_pushed
@@ -44,8 +44,9 @@ class Seen:
         return self.inner.state if self.inner else None
 
 
-def see(place: Place, workflow: Workflow) -> Seen:
-    found = files.look(place.store)
+def see(place: Place, workflow: Workflow, found: Found | None = None) -> Seen:
+    """*workflow* as it lies there; *found* is what was read of all, where there are many."""
+    found = found or files.look(place.store)
     held = found.find(workflow.key)
     if held is None:
         raise IllegalMove(f"{workflow.name!r} has gone meanwhile", hint="See holdfast skill list.")

@@ -256,7 +256,8 @@ def list_all(app: App, as_json: bool) -> None:
     synced = app.look()
     choice = synced.choice(Skill.name)
     ordered = [each for each in (choice.chosen, *choice.others) if each]
-    seen = [(each, see(synced.place, each)) for each in ordered]
+    found_all = files.look(synced.place.store)
+    seen = [(each, see(synced.place, each, found_all)) for each in ordered]
     if as_json:
         dump([_entry(*each) for each in seen])
         return

@@ -7,6 +7,7 @@ from datetime import datetime
 from holdfast.errors import IllegalMove
 from holdfast.formats.skill.model import State, moment
 from holdfast.formats.skill.moving import is_blocked, moved, needed, record
+from holdfast.plaintext import one_line
 
 _COMPACTED = "context_compacted"
 
@@ -63,4 +64,4 @@ def abandon(state: State, at: str, reason: str | None = None) -> State:
 
 def signal(state: State) -> str:
     """What a skill prints when it is complete: DEV_COMPLETE: <feature>."""
-    return f"{state.skill.upper()}_COMPLETE: {state.name}"
+    return f"{state.skill.upper()}_COMPLETE: {one_line(state.name)}"

@@ -9,8 +9,9 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -46,6 +47,11 @@ class Held:
         return f"skill:{self.path.stem}"
 
     @property
+    def is_active(self) -> bool:
+        """Whether it lies in active/."""
+        return self.path.parent.name == "active"
+
+    @property
     def changed_at(self) -> datetime:
         """When it was last touched: what it says, or the file's own time after an edit by hand."""
         edited = clock.from_mtime(self.mtime)
@@ -79,12 +85,14 @@ class Found:
 
     def ended_as(self, held: Held) -> Held | None:
         """The twin in completed/ that makes *held* a left-over of a workflow that has ended."""
-        if held not in self.active:
-            return None
-        twin = next((each for each in self.completed if each.key == held.key), None)
+        twin = self._completed.get(held.key) if held.is_active else None
         return twin if twin and _ended(twin) >= _touched(held) else None
 
-    @property
+    @cached_property
+    def _completed(self) -> dict[str, Held]:
+        return {each.key: each for each in self.completed}
+
+    @cached_property
     def live(self) -> list[Held]:
         """Those that are worked on."""
         return [each for each in self.active if not (each.state.over or self.ended_as(each))]
@@ -131,7 +139,7 @@ def look(store: Store) -> Found:
         read_one = read(store, path)
         if isinstance(read_one, Unusable):
             found.unusable.append(read_one)
-        elif path.parent.name == "active":
+        elif read_one.is_active:
             found.active.append(read_one)
         else:
             found.completed.append(read_one)
@@ -153,17 +161,29 @@ def read(store: Store, path: Path) -> Held | Unusable:
     try:
         return Held(path, raw, mtime, of_json(data))
     except ValidationError as error:
-        return _from_copy(store, path, problems_of(error), broken=False)
+        return _from_copy(store, path, problems_of(error), broken=False, data=data)
 
 
 def _from_copy(
-    store: Store, path: Path, problems: tuple[str, ...], *, broken: bool
+    store: Store,
+    path: Path,
+    problems: tuple[str, ...],
+    *,
+    broken: bool,
+    data: dict[str, Any] | None = None,
 ) -> Held | Unusable:
     copies = store.copies(path)
     good = _good(copies)
-    if copies is None or good is None:
+    if copies is None or good is None or (data and not _began_with(data, good)):
         return Unusable(path, problems[0], "broken" if broken else "wrong")
     return Held(path, copies.good.encode(), copies.mtime, good, problems, broken)
+
+
+def _began_with(data: dict[str, Any], good: State) -> bool:
+    """Whether *data* is of the run of which *good* is a copy; its file's name is used again."""
+    header = data.get("workflow")
+    created = header.get("created_at") if isinstance(header, dict) else None
+    return created is None or created == good.workflow.created_at
 
 
 def _good(copies: Copies | None) -> State | None:

@@ -35,7 +35,9 @@ class Skill:
     def sync(self, place: Place, wait: float | None) -> Survey:
         found = files.look(place.store)
         survey = Survey()
-        if wait is not None and any(_uncopied(place, held) for held in found.active):
+        if wait is not None and (
+            any(_uncopied(place, held) for held in found.active) or _without_a_file(place)
+        ):
             try:
                 with place.store.lock(wait):
                     found = files.look(place.store)  # what was read outside the lock may be old
@@ -67,7 +69,14 @@ def _uncopied(place: Place, held: Held) -> bool:
     return not held.problems and not place.store.copied_since(held.path, held.mtime)
 
 
+def _without_a_file(place: Place) -> list[Path]:
+    """Copies whose file is gone; another run may get a file of the same name."""
+    return [path for path in place.store.copied_below(files.FOLDER) if not path.exists()]
+
+
 def _copy(place: Place, found: Found) -> None:
+    for path in _without_a_file(place):
+        place.store.forget(path)
     for held in found.active:
         if _uncopied(place, held):
             before = place.store.copies(held.path)

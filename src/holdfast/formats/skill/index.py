@@ -6,10 +6,13 @@ stay, on top and in the entry of each workflow.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+from pathlib import Path
 from typing import Any
 
-from holdfast.errors import StateUnreadable
+from holdfast.errors import StateUnreadable, StateUnwritable
 from holdfast.formats.skill.files import INDEX, Found, Held
 from holdfast.regular import read_json
 from holdfast.store import LARGEST, Store
@@ -32,9 +35,15 @@ def update(store: Store, found: Found, at: str) -> None:
     if is_true(store, found) and path.exists():
         return
     data = _read(store)
-    if data is None and path.is_file():
-        store.set_aside(path, at.replace(":", ""), move=True)
-    data = data or {}
+    # It only follows the states: that it cannot be written must not make a move seem to have failed,
+    # which somebody would then make again. The next command tries once more.
+    with contextlib.suppress(StateUnwritable):
+        if data is None and os.path.lexists(path):
+            store.set_aside(path, at.replace(":", ""), move=True)
+        _write(store, path, data or {}, found, at)
+
+
+def _write(store: Store, path: Path, data: dict[str, Any], found: Found, at: str) -> None:
     first = {"schema_version": _VERSION, "updated_at": at}
     content = {**first, **data, "updated_at": at, "active_workflows": _entries(data, found)}
     text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"

@@ -8,6 +8,7 @@ phases, tasks and tdd; what touches more than one file has a function of its own
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,6 +28,7 @@ from holdfast.store import COMMAND_WAIT
 
 P = ParamSpec("P")
 _LEFT_BY_JQ = timedelta(hours=24)
+_SCRAP = re.compile(r"\.json\.tmp(\.\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -312,7 +314,7 @@ def _clean(place: Place, *, dry_run: bool) -> list[Removed]:
         for held, _ in due:
             _remove(place, held)
         for path in scraps:
-            place.store.remove(path, folder_too=False)
+            place.store.set_aside(path, _stamp(place), move=True)
     return removed
 
 
@@ -328,6 +330,8 @@ def _scraps(place: Place) -> Iterator[Path]:
     """What a jq line left that failed before its mv."""
     for folder in (files.ACTIVE, files.COMPLETED):
         for path in sorted((place.root / folder).glob("*.json.tmp*")):
+            if not _SCRAP.search(path.name):
+                continue
             written = clock.from_mtime(path.lstat().st_mtime)
             if path.is_file() and place.now - written > _LEFT_BY_JQ:
                 yield path

@@ -56,7 +56,7 @@ def workflow_of(found: Found, held: Held, place: Place, ignored: Collection[str]
         remark=f"told with {around.state.name!r}" if around else remark,
         cautions=(mismatch,) if mismatch else (),
         part_of=around.key if around else None,
-        put_away=held in found.completed or found.ended_as(held) is not None,
+        put_away=not held.is_active or found.ended_as(held) is not None,
         saved_at=clock.from_mtime(held.mtime),
     )
 
@@ -121,10 +121,14 @@ def _reading(state: State, root: Path) -> Iterator[str]:
 
 
 def _in_project(path: object, root: Path) -> Iterator[str]:
-    if not isinstance(path, str) or not path or "\0" in path:
+    if not isinstance(path, str) or not path:
         return
-    real = os.path.realpath(os.path.join(root, path))
-    if contains(str(root), real) and os.path.isfile(real):
+    try:
+        real = os.path.realpath(os.path.join(root, path))
+        there = contains(str(root), real) and os.path.isfile(real)
+    except ValueError:  # no file can be called that
+        return
+    if there:
         yield f"@{os.path.relpath(real, root)}" if os.path.isabs(path) else f"@{path}"
 
 
