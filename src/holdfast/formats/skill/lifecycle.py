@@ -198,8 +198,8 @@ def note_compaction(place: Place, key: str, compacted: datetime, wait: float) ->
             return
         inside = [each for each in live if facts.is_part_of(each.state, chosen.state)]
         for held in (chosen, *inside):
-            if not held.problems and not endings.is_told(held.state, compacted):
-                after = endings.take_up(held.state, stamp(place.now), compacted=compacted)
+            if not held.problems and not endings.is_told(held.state, compacted, place.now):
+                after = endings.note_compaction(held.state, stamp(place.now))
                 _put(place, held.path, after, previous=held.raw)
         index.update(place.store, files.look(place.store), stamp(place.now))
 

@@ -236,13 +236,20 @@ class State(_Open):
 
     @property
     def phase(self) -> Phase | None:
-        """The current one. What is named counts before the list: a jq line may set it alone."""
+        """The current one. What is named counts before the list: a jq line may set it alone.
+
+        But where that is completed and one other is in progress, the line has set the list alone.
+        """
         phases = self.state_machine.phases
         named = self.state_machine.current_phase
-        found = next((each for each in phases if each.name == named), None)
-        if found is None and named:
+        called = [each for each in phases if each.name == named]
+        if named and not called:
             return Phase(name=named, status="in_progress")
-        return found or next((each for each in phases if each.status != "completed"), None)
+        going = [each for each in called or phases if each.status != "completed"]
+        busy = [each for each in phases if each.status == "in_progress"]
+        if called and not going:
+            return busy[0] if len(busy) == 1 else called[-1]
+        return going[0] if going else None
 
     @property
     def task(self) -> Task | None:
@@ -274,8 +281,10 @@ class State(_Open):
 
     def to_json(self) -> dict[str, Any]:
         """What is written: the JSON that was read, with what has changed since."""
-        data = self.model_dump(by_alias=True, exclude_unset=True)
-        result: dict[str, Any] = _laid_over(self._source, data)
+        now = _dumped(self)
+        if not self._source:
+            return now
+        result: dict[str, Any] = _changed(self._source, _dumped(of_json(self._source)), now)
         return result
 
     def encode(self) -> bytes:
@@ -283,17 +292,24 @@ class State(_Open):
         return text.encode("utf-8", "backslashreplace")
 
 
-def _laid_over(was: Any, now: Any) -> Any:
-    """*now* in the order of *was*; a null stays where nothing has come in its place."""
-    if was is None and now in ([], {}):
-        return None
-    if isinstance(was, dict) and isinstance(now, dict):
-        order = [*(key for key in was if key in now), *(key for key in now if key not in was)]
-        return {key: _laid_over(was.get(key, now[key]), now[key]) for key in order}
-    if isinstance(was, list) and isinstance(now, list):
-        return [
-            _laid_over(was[at], now[at]) if at < len(was) else now[at] for at in range(len(now))
-        ]
+def _dumped(state: State) -> dict[str, Any]:
+    return state.model_dump(by_alias=True, exclude_unset=True)
+
+
+def _changed(source: Any, read: Any, now: Any) -> Any:
+    """*source*, which was understood as *read*, with what is different *now*."""
+    if now == read:
+        return source
+    if isinstance(source, dict) and isinstance(read, dict) and isinstance(now, dict):
+        kept = [key for key in source if key in now or key not in read]
+        new = [key for key in now if key not in source]
+        return {
+            key: _changed(source.get(key), read.get(key), now[key]) if key in now else source[key]
+            for key in (*kept, *new)
+        }
+    if isinstance(source, list) and isinstance(read, list) and isinstance(now, list):
+        known = min(len(source), len(read), len(now))
+        return [*map(_changed, source[:known], read, now), *now[known:]]
     return now
 
 

@@ -1,0 +1,111 @@
+"""Runs of skills: defects that were found by trying to break it, each test named for one."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from holdfast.testing import Compactions, Project
+
+
+def ago(**time: float) -> str:
+    return (datetime.now(UTC) - timedelta(**time)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def dev() -> dict[str, Any]:
+    """A /dev at the second of three tasks."""
+    phases = [
+        {"name": "load_feature", "status": "completed"},
+        {"name": "task_execution", "status": "in_progress"},
+        {"name": "verification", "status": "pending", "steps": ["lint", "test"]},
+        {"name": "pr_creation", "status": "pending"},
+    ]
+    tasks: list[dict[str, Any]] = [
+        {"index": 1, "description": "One", "status": "completed"},
+        {"index": 2, "description": "Two", "status": "in_progress"},
+        {"index": 3, "description": "Three", "status": "pending"},
+    ]
+    return {
+        "_schema": {"version": "1.0", "skill": "dev"},
+        "workflow": {
+            "id": "dev-0",
+            "status": "in_progress",
+            "created_at": ago(hours=2),
+            "updated_at": ago(hours=1),
+        },
+        "context": {"feature_file": "features/f.md", "feature_title": "The feature"},
+        "state_machine": {"current_phase": "task_execution", "phases": phases},
+        "tasks": tasks,
+        "checkpoints": {"lint": {"status": "pending"}, "test": {"status": "pending"}},
+        "history": [{"at": ago(hours=2), "event": "workflow_started"}],
+    }
+
+
+def keep(project: Project, state: dict[str, Any], folder: str = "active") -> Path:
+    path = f".claude/workflow-state/{folder}/{state['workflow']['id']}.json"
+    return project.write(path, json.dumps(state))
+
+
+def kept(path: Path) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return state
+
+
+def skill(project: Project, *words: str) -> str:
+    return project.run("skill", *words).stdout
+
+
+def test_a_hook_leaves_the_phases_as_they_are(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A jq line had set current_phase alone. The hook completed the phases before it, tasks open or not."""
+    state = dev() | {"tasks": ["One", {"description": "Two", "status": "In Progress"}]}
+    state["state_machine"]["current_phase"] = "pr_creation"
+    path = keep(holdfast_project, state)
+    compaction_cycle()
+    after = kept(path)
+    (*history, noted) = after["history"]
+    assert noted["event"] == "context_compacted"
+    after["history"], after["workflow"]["updated_at"] = history, state["workflow"]["updated_at"]
+    assert after == state
+
+
+def test_a_completed_phase_that_is_named_gives_way_to_the_one_in_progress(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The jq line had moved the list alone. The phase that was over was told, and set anew."""
+    state = dev()
+    for task in state["tasks"]:
+        task["status"] = "completed"
+    _, execution, verification, _ = state["state_machine"]["phases"]
+    execution["status"], verification["status"] = "completed", "in_progress"
+    path = keep(holdfast_project, state)
+    assert "phase 3 of 4: verification" in compaction_cycle().guidance
+    assert kept(path)["state_machine"] == state["state_machine"]
+
+
+def test_a_note_in_the_future_is_not_that_of_this_compaction(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A local time without its offset, read as UTC, lay ahead. No compaction was noted until it had come."""
+    state = dev()
+    state["history"].append({"at": ago(hours=-9), "event": "context_compacted"})
+    path = keep(holdfast_project, state)
+    compaction_cycle()
+    assert [each["event"] for each in kept(path)["history"]].count("context_compacted") == 2
+
+
+def test_the_second_of_two_phases_of_one_name_can_be_completed(holdfast_project: Project) -> None:
+    """The first one was looked at, and the workflow was stuck."""
+    names = ("review", "fix", "review")
+    phases = [{"name": name, "status": "pending"} for name in names]
+    phases[0]["status"] = "in_progress"
+    path = keep(
+        holdfast_project,
+        dev() | {"tasks": [], "state_machine": {"current_phase": "review", "phases": phases}},
+    )
+    for _ in names:
+        skill(holdfast_project, "phase", "complete")
+    assert {each["status"] for each in kept(path)["state_machine"]["phases"]} == {"completed"}
