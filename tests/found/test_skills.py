@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -109,3 +111,54 @@ def test_the_second_of_two_phases_of_one_name_can_be_completed(holdfast_project:
     for _ in names:
         skill(holdfast_project, "phase", "complete")
     assert {each["status"] for each in kept(path)["state_machine"]["phases"]} == {"completed"}
+
+
+def test_a_tdd_of_a_feature_is_resumed_by_the_line_that_began_it(holdfast_project: Project) -> None:
+    """It was looked for by its text and begun by its feature, so it was refused as being there already."""
+    line = ("start", "tdd", "Add it", "--feature", "features/a.md", "--number", "1", "--resume")
+    skill(holdfast_project, *line)
+    assert "Resuming: Add it" in skill(holdfast_project, *line)
+
+
+def test_the_tdd_of_another_task_is_refused_with_the_way_to_have_both(
+    holdfast_project: Project,
+) -> None:
+    """Both have the file of their feature. --resume must not go on with the other task either."""
+    line = ("start", "tdd", "--feature", "features/a.md", "--number")
+    skill(holdfast_project, *line, "1", "Add it")
+    second = ("skill", *line, "2", "Use it")
+    for options in ((), ("--resume",)):
+        refused = holdfast_project.run(*second, *options, check=False)
+        assert refused.returncode == 1
+        assert "another task of the same feature, needs a name of its own: --as" in refused.stderr
+    holdfast_project.run(*second, "--as", "second")
+
+
+def test_a_completed_twin_with_a_date_alone_ends_its_left_over(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The date was read as its midnight, and the work of that day seemed to be newer."""
+    now = holdfast_project.clock.now()
+    state = dev()
+    state["workflow"]["updated_at"] = now.isoformat()
+    keep(holdfast_project, state)
+    state["workflow"] |= {"status": "completed", "completed_at": f"{now:%Y-%m-%d}"}
+    keep(holdfast_project, state, "completed")
+    assert not compaction_cycle().guidance
+
+
+def test_the_cleanup_takes_a_left_over_with_its_completed_twin(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The twin went first where the left-over's file was younger, and finished work came back."""
+    state = dev() | {"history": []}
+    state["workflow"] |= {"created_at": ago(days=3), "updated_at": ago(days=2, hours=1)}
+    left_over = keep(holdfast_project, state)
+    state["workflow"] |= {"status": "completed", "completed_at": ago(days=2)}
+    twin = keep(holdfast_project, state, "completed")
+    two_days_ago = time.time() - 2 * 86400
+    os.utime(twin, (two_days_ago, two_days_ago))
+    skill(holdfast_project, "clean")
+    assert not left_over.exists()
+    assert not twin.exists()
+    assert not compaction_cycle().guidance

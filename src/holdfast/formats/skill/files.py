@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +27,7 @@ ACTIVE = f"{FOLDER}/active"
 COMPLETED = f"{FOLDER}/completed"
 INDEX = f"{FOLDER}/index.json"
 
+_DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _SKILL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -92,8 +93,10 @@ class Found:
 
 def _ended(held: Held) -> datetime:
     header = held.state.workflow
-    stated = moment(header.completed_at) or moment(header.updated_at)
-    return stated or clock.from_mtime(held.mtime)
+    ended = moment(header.completed_at)
+    if ended and _DATE.fullmatch(str(header.completed_at)):
+        return ended + timedelta(days=1)  # some time on that day
+    return ended or moment(header.updated_at) or clock.from_mtime(held.mtime)
 
 
 def _touched(held: Held) -> datetime:

@@ -86,8 +86,8 @@ def start_tdd(
     called: str | None = None,
     afresh: bool = False,
 ) -> Started:
-    """Begin a /tdd. With a feature's file its name comes from that, as in the document."""
-    path = files.path_for(place.store, "tdd", feature_file or task, called)
+    """Begin a /tdd."""
+    path = files.path_for(place.store, "tdd", named_by(task, feature_file), called)
     begin = partial(
         beginnings.tdd,
         task,
@@ -99,6 +99,11 @@ def start_tdd(
         test_command=test_command,
     )
     return _start(place, path, begin, afresh=afresh)
+
+
+def named_by(text: str, feature_file: str | None) -> str:
+    """What the name of a run comes from: with a feature's file from that, as in the document."""
+    return feature_file or text
 
 
 def start_other(
@@ -158,8 +163,9 @@ def _refuse_taken(place: Place, path: Path) -> None:
             where = f", in phase {phase.name!r}" if phase else ""
             raise IllegalMove(
                 f"{name!r} is kept already in {place.store.relative(path)}{where}",
-                hint="Go on with it: holdfast skill resume. A second one needs a name of its own "
-                "(--as NAME); --fresh begins anew in its place.",
+                hint="Go on with it: holdfast skill resume. A second one, such as for another task "
+                "of the same feature, needs a name of its own: --as NAME. "
+                "--fresh begins anew in its place.",
             )
 
 
@@ -317,10 +323,13 @@ def _clean(place: Place, *, dry_run: bool) -> list[Removed]:
 
 
 def _due(place: Place, found: Found) -> Iterator[tuple[Held, str]]:
+    """A left-over goes with its twin in completed/; without that it would be taken for work."""
+    stay = {_key(lost) for lost in found.unusable} | {h.key for h in found.active if h.problems}
     for held in (*found.active, *found.completed):
         stands, remark = standing(found, held, place)
-        late = untouched(held, place) > KEPT_WHEN_COMPLETED
-        if not held.problems and (stands == "stale" or (stands == "finished" and late)):
+        late = untouched(found.ended_as(held) or held, place) > KEPT_WHEN_COMPLETED
+        due = stands == "stale" or (stands == "finished" and late)
+        if due and not held.problems and held.key not in stay:
             yield held, remark
 
 
