@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from holdfast.testing import Compactions, Project
 
 
@@ -162,3 +164,66 @@ def test_the_cleanup_takes_a_left_over_with_its_completed_twin(
     assert not left_over.exists()
     assert not twin.exists()
     assert not compaction_cycle().guidance
+
+
+def begin_tdd_within(project: Project) -> Path:
+    skill(project, "start", "dev", "f.md", "--task", "Add it", "--task", "Use it")
+    skill(project, "phase", "complete")
+    skill(project, "phase", "complete")
+    skill(project, "task", "start", "--no-tdd")
+    skill(project, "start", "tdd", "Add it", "--feature", "f.md", "--number", "1")
+    (path,) = (project.root / ".claude/workflow-state/active").glob("tdd-*.json")
+    return path
+
+
+def test_a_tdd_ends_with_its_task(holdfast_project: Project) -> None:
+    """It went on as a workflow of its own, in the middle of a cycle of finished work."""
+    inner = begin_tdd_within(holdfast_project)
+    skill(holdfast_project, "task", "complete", "1")
+    assert not inner.exists()
+    ended = kept(inner.parents[1] / "completed" / inner.name)
+    assert ended["workflow"]["status"] == "completed"
+    assert ended["history"][-1]["forced"] == "completed with F"
+
+
+@pytest.mark.parametrize(
+    ("words", "status"), [(["complete", "--force", "x"], "completed"), (["abandon"], "abandoned")]
+)
+def test_a_tdd_ends_with_its_dev(
+    words: list[str], status: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The next compaction brought it back although the /dev was over."""
+    inner = begin_tdd_within(holdfast_project)
+    skill(holdfast_project, *words)
+    assert kept(inner.parents[1] / "completed" / inner.name)["workflow"]["status"] == status
+    assert not compaction_cycle().guidance
+
+
+def tdd_of(task: int) -> dict[str, Any]:
+    names = ("red", "green", "refactor", "commit")
+    phases = [{"name": name, "status": "pending"} for name in names]
+    return {
+        "_schema": {"version": "1.0", "skill": "tdd"},
+        "workflow": {"id": "tdd-0", "status": "in_progress", "updated_at": ago(hours=1)},
+        "context": {"task_description": "x", "feature_file": "features/f.md", "task_index": task},
+        "state_machine": {"current_phase": "red", "phases": phases},
+        "test_state": {"last_result": "failed", "failing_tests": ["test_of_another_task"]},
+        "history": [],
+    }
+
+
+@pytest.mark.parametrize("days", [0, 30])
+def test_a_tdd_of_other_times_is_not_told_with_its_dev(
+    days: int, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Of a completed task, or left a month ago: its failing test was told as that of the task now."""
+    old = tdd_of(task=3 if days else 1)
+    old["workflow"]["updated_at"] = ago(days=days, hours=3)
+    path = keep(holdfast_project, old)
+    long_ago = time.time() - days * 86400 - 10800
+    os.utime(path, (long_ago, long_ago))
+    keep(holdfast_project, dev())
+    skill(holdfast_project, "resume", "The feature")
+    guidance = compaction_cycle().guidance
+    assert "Task 2/3 - Two" in guidance
+    assert "test_of_another_task" not in guidance

@@ -11,7 +11,7 @@ import click
 from holdfast.cli import shown, terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say, say_aside
 from holdfast.cli.naming import name_argument
-from holdfast.cli.skill.group import Seen, meant, see, skill, tell_now
+from holdfast.cli.skill.group import Seen, ended_within, meant, see, skill, tell_now
 from holdfast.cli.terminal import put
 from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place, Workflow
@@ -193,8 +193,11 @@ def _overview(synced: Synced, workflow: Workflow, seen: Seen) -> None:
 def complete(app: App, name: str | None, although: str | None) -> None:
     """End the workflow and put it into completed/. The last line is the signal, DEV_COMPLETE: NAME."""
     synced = app.change()
-    ended = lifecycle.complete(synced.place, meant(app, synced, name).key, although=although)
+    seen = see(synced.place, meant(app, synced, name))
+    ended = lifecycle.complete(synced.place, seen.held.key, although=although)
     say(f"Workflow completed: {ended.state.name}. It lies in {ended.path}")
+    for line in ended_within(seen):
+        say(f"  {one_line(line)}")
     say(ended.signal)
 
 
@@ -205,8 +208,11 @@ def complete(app: App, name: str | None, although: str | None) -> None:
 def abandon(app: App, name: str | None, reason: str | None) -> None:
     """Give the workflow up, so that it does not come back."""
     synced = app.change()
-    ended = lifecycle.abandon(synced.place, meant(app, synced, name).key, reason)
+    seen = see(synced.place, meant(app, synced, name))
+    ended = lifecycle.abandon(synced.place, seen.held.key, reason)
     say(f"Workflow abandoned: {ended.state.name}. It lies in {ended.path}")
+    for line in ended_within(seen):
+        say(f"  {one_line(line)}")
 
 
 @skill.command()

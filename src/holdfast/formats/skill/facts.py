@@ -37,13 +37,15 @@ def nested(dev: State, others: Sequence[State]) -> State | None:
 
 
 def is_part_of(tdd: State, dev: State) -> bool:
+    """Whether *tdd* works on a task of *dev* that is not completed."""
     told = tdd.context
     return (
         (tdd.skill, dev.skill) == ("tdd", "dev")
         and not (tdd.over or dev.over)
         and told.feature_file is not None
         and told.feature_file == dev.context.feature_file
-        and told.task_index in {dev.number(task) for task in dev.tasks}
+        and told.task_index
+        in {dev.number(task) for task in dev.tasks if task.status != "completed"}
     )
 
 

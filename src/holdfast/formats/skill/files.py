@@ -6,6 +6,7 @@ A file counts by its shape. What somebody else keeps in these folders is left al
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -45,6 +46,10 @@ class Held:
     @property
     def key(self) -> str:
         return f"skill:{self.path.stem}"
+
+    @property
+    def is_gone(self) -> bool:
+        return not os.path.lexists(self.path)
 
     @property
     def changed_at(self) -> datetime:
