@@ -227,3 +227,75 @@ def test_a_tdd_of_other_times_is_not_told_with_its_dev(
     guidance = compaction_cycle().guidance
     assert "Task 2/3 - Two" in guidance
     assert "test_of_another_task" not in guidance
+
+
+@pytest.mark.parametrize("indexes", [(0, 1, 2), (1, 1, 1), (0, 0, 0)])
+def test_tasks_numbered_otherwise_go_by_their_place(
+    indexes: tuple[int, ...], holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Counted from 0, two tasks had the number 1, and the second one could not be reached."""
+    state = dev()
+    for task, index in zip(state["tasks"], indexes, strict=True):
+        task["index"] = index
+    path = keep(holdfast_project, state)
+    assert "Task 2/3 - Two" in compaction_cycle().guidance
+    skill(holdfast_project, "task", "complete", "2")
+    assert [each["status"] for each in kept(path)["tasks"]] == ["completed", "completed", "pending"]
+
+
+def test_what_is_before_the_phase_in_progress_need_not_be_written(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A task in green, and no word of red, was told to be in red; after green it went back to red."""
+    state = dev()
+    state["tasks"][1]["tdd_phases"] = {"green": "in_progress"}
+    path = keep(holdfast_project, state)
+    assert "Two, GREEN phase" in compaction_cycle().guidance
+    skill(holdfast_project, "task", "phase")
+    assert kept(path)["tasks"][1]["tdd_phases"]["refactor"] == "in_progress"
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("PASSED", "tests are passing"),
+        ("pass", "tests are passing"),
+        ("success", "tests are passing"),
+        ("ok", "tests are passing"),
+        ("FAIL", "tests are failing"),
+        ("timed out", "Last test run: timed out"),
+    ],
+)
+def test_the_result_of_a_run_in_other_words(
+    word: str, told: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """All but "passed" was told as failing."""
+    state = dev() | {"test_state": {"last_run": ago(minutes=5), "last_result": word}}
+    state["tasks"][1]["tdd_phases"] = {"red": "completed", "green": "in_progress"}
+    keep(holdfast_project, state)
+    guidance = compaction_cycle().guidance
+    assert told.lower() in guidance.lower()
+    assert ("tests are failing" in guidance) == (word == "FAIL")
+
+
+def test_red_does_not_tell_the_run_of_the_cycle_before(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The new cycle began with "tests are passing", before it had a test."""
+    skill(holdfast_project, "start", "tdd", "T")
+    for line in ("fails x", "done", "run --passed", "done", "done", "done", "next"):
+        skill(holdfast_project, "tdd", *line.split())
+    assert "tests are" not in compaction_cycle().guidance
+    skill(holdfast_project, "tdd", "run", "--failed")
+    assert "tests are failing" in compaction_cycle().guidance
+
+
+def test_red_does_not_tell_the_run_of_the_task_before(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The same for the next task of a /dev."""
+    state = dev() | {"test_state": {"last_run": ago(minutes=5), "last_result": "passed"}}
+    keep(holdfast_project, state)
+    skill(holdfast_project, "task", "complete", "2")
+    skill(holdfast_project, "task", "start")
+    assert "Three, RED phase (write a failing test)\n" in compaction_cycle().guidance

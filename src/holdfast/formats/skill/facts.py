@@ -62,13 +62,37 @@ def _last_run(state: State) -> datetime | None:
 
 
 def failing(state: State) -> bool | None:
-    """Whether the tests fail; None when no run is told."""
+    """Whether the tests fail; None when no run is told of what is worked on now."""
     phase = state.phase
     if state.test_state and state.test_state.last_result:
-        return state.test_state.last_result != "passed"
+        known = {"passed": False, "failed": True}
+        return None if _ran_before(state) else known.get(state.test_state.last_result)
     if phase is not None and phase.tests_passing is not None:
         return not phase.tests_passing
     return None
+
+
+def _ran_before(state: State) -> bool:
+    """Whether the last run was of the task or the cycle before."""
+    begun, ran = _begun(state), _last_run(state)
+    at = moment(state.history[begun].get("at")) if begun is not None else None
+    if begun is None or at is None or ran is None or ran > at:
+        return False
+    # Times are whole seconds; in the same one, the order of the history tells.
+    told = (event.get("event") for event in state.history[begun:])
+    return ran < at or "tests_run" not in told
+
+
+def _begun(state: State) -> int | None:
+    """Where the history tells that the current task or cycle began."""
+    number = state.number(state.task) if state.task else None
+    starts = [
+        at
+        for at, event in enumerate(state.history)
+        if event.get("event") == "cycle_started"
+        or (event.get("event") == "task_started" and event.get("task") == number)
+    ]
+    return starts[-1] if starts else None
 
 
 def tdd_phase(state: State, task: Task | None, inner: State | None) -> str | None:

@@ -43,6 +43,11 @@ _OF_WORKFLOW = {
     "paused": "blocked",
 }
 
+_OF_RESULTS = {
+    **dict.fromkeys(("passed", "pass", "passing", "success", "ok", "green"), "passed"),
+    **dict.fromkeys(("failed", "fail", "failing", "failure", "error", "red"), "failed"),
+}
+
 
 def _tolerant(meant: Callable[[Any], Any]) -> BeforeValidator:
     def read_as_meant(value: object, info: ValidationInfo) -> object:
@@ -59,6 +64,13 @@ def _word(known: Mapping[str, str]) -> BeforeValidator:
         return known.get(word, word)
 
     return _tolerant(meant)
+
+
+def _known_word(known: Mapping[str, str]) -> BeforeValidator:
+    """What is not known stays as it stands."""
+    return _tolerant(
+        lambda value: known.get(value.strip().lower(), value) if isinstance(value, str) else value
+    )
 
 
 def _by_name(field: str) -> BeforeValidator:
@@ -155,8 +167,12 @@ class TaskPhases(_Open):
 
     @property
     def current(self) -> str | None:
-        """The first that is not completed."""
-        return next((name for name in TDD_PHASES if getattr(self, name) != "completed"), None)
+        """The one in progress, else what follows the last completed one."""
+        stands = [getattr(self, name) for name in TDD_PHASES]
+        if "in_progress" in stands:
+            return TDD_PHASES[stands.index("in_progress")]
+        done = [at for at, status in enumerate(stands, 1) if status == "completed"]
+        return (*TDD_PHASES, None)[max(done, default=0)]
 
     @property
     def begun(self) -> bool:
@@ -184,7 +200,7 @@ class Checkpoint(_Open):
 class LastTests(_Open):
     test_command: str | None = None
     last_run: Time = None
-    last_result: str | None = None
+    last_result: Annotated[str | None, _known_word(_OF_RESULTS)] = None
     failing_tests: Texts = []
     passing_tests: Texts = []
 
@@ -258,7 +274,10 @@ class State(_Open):
         return next((task for task in ready if task.status == "in_progress"), (*ready, None)[0])
 
     def number(self, task: Task) -> int:
-        return task.index or next(at for at, each in enumerate(self.tasks, 1) if each is task)
+        """Its own, or its place in the list where numbers begin with 0 or come twice."""
+        at = next(at for at, each in enumerate(self.tasks) if each is task)
+        own = [each.index or place for place, each in enumerate(self.tasks, 1)]
+        return own[at] if len(set(own)) == len(own) else at + 1
 
     @property
     def pending(self) -> list[str]:
