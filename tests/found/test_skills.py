@@ -299,3 +299,48 @@ def test_red_does_not_tell_the_run_of_the_task_before(
     skill(holdfast_project, "task", "complete", "2")
     skill(holdfast_project, "task", "start")
     assert "Three, RED phase (write a failing test)\n" in compaction_cycle().guidance
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"tasks": [None, {"status": "completed"}, {"description": None, "status": "in_progress"}]},
+        {"test_state": "passed", "history": "none", "files_modified": {"a": 1}, "checkpoints": []},
+        {"history": [None, 3], "files_modified": [None, 3], "checkpoints": {"lint": None, "x": 3}},
+        {"test_state": {"failing_tests": None, "passing_tests": "all", "last_result": None}},
+        {"_schema": None, "tasks": None, "checkpoints": None, "history": None},
+    ],
+)
+def test_what_is_null_or_of_another_shape_costs_no_more_than_itself(
+    wrong: dict[str, Any], holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """As jq pads a list, or half written: the whole state could not be used."""
+    path = keep(holdfast_project, dev() | wrong)
+    assert "The feature" in compaction_cycle().guidance
+    assert kept(path)["tasks"] == (dev() | wrong)["tasks"]
+    holdfast_project.run("inspect", str(path), check=False)
+    skill(holdfast_project, "show")
+
+
+def test_a_task_without_a_description_is_called_by_its_number(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    keep(holdfast_project, dev() | {"tasks": [None, None, {"status": "completed"}]})
+    assert "Task 1/3 - Task 1" in compaction_cycle().guidance
+
+
+def test_an_unknown_status_of_work_is_told_and_kept(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """One word made the whole state unusable."""
+    state = dev()
+    state["tasks"][1]["status"], state["tasks"][2]["status"] = "blocked", "someday"
+    state["checkpoints"]["lint"]["status"] = "perhaps"
+    path = keep(holdfast_project, state)
+    cycle = compaction_cycle()
+    assert "Task 2/3 - Two" in cycle.guidance
+    assert "task 2 is 'blocked', which is taken as 'in_progress'" in cycle.message
+    assert "task 3 is 'someday', which is taken as 'pending'" in cycle.message
+    assert "checkpoint 'lint' is 'perhaps', which is taken as 'pending'" in cycle.message
+    skill(holdfast_project, "task", "complete", "2")
+    assert kept(path)["tasks"][2] == state["tasks"][2]

@@ -189,7 +189,7 @@ def _after_colon(text: str | None) -> str:
 
 
 def _task_action(state: State, task: Task, inner: State | None) -> str:
-    line = f"Task {state.number(task)}/{len(state.tasks)} - {task.description}"
+    line = f"Task {state.number(task)}/{len(state.tasks)} - {state.title(task)}"
     phase = tdd_phase(state, task, inner)
     if task.status == "pending":
         return f"{line}, not begun yet"
