@@ -344,8 +344,9 @@ def test_a_cycle_within_a_dev_is_reached_from_it(dev: Project) -> None:
     skill(dev, "start", "tdd", "Add login", "--feature", FEATURE, "--number", "1")
     assert "Add login, phase 1/4" in skill(dev, "tdd", "fails", "no login")
     assert "Add login, phase 2/4 (green)" in skill(dev, "tdd", "done")
-    assert "User Login, phase 3/5" in skill(dev, "task", "complete", "--commit", "abc")
-    assert "TDD_COMPLETE: Add login" in skill(dev, "complete", "tdd", "--force", "done with it")
+    done = skill(dev, "task", "complete", "--commit", "abc")
+    assert "User Login, phase 3/5" in done
+    assert "'Add login' within has ended with it" in done
     listed = skill(dev, "list")
     assert listed.index("* User Login") == 0
     assert "completed" in listed

@@ -195,7 +195,7 @@ TDD_RUN: Script = [
         ["tdd", "done", "--commit", "abc123"],
         "Cycle 1 is committed: begin the next one, or complete the workflow",
     ),
-    (["tdd", "next"], "Cycle 2, RED phase (write a failing test); tests are passing"),
+    (["tdd", "next"], "Cycle 2, RED phase (write a failing test)"),
 ]
 RUNS = {"dev": DEV_RUN, "tdd": TDD_RUN}
 

@@ -296,13 +296,13 @@ def test_a_wrong_field_stops_a_command_and_is_named(holdfast_project: Project) -
     here = place(holdfast_project)
     held = execution(holdfast_project, 1)
     data = json.loads(held.path.read_bytes())
-    data["tasks"][0]["status"] = "nearly"
+    data["workflow"]["status"] = "nearly"
     held.path.write_text(json.dumps(data), "utf-8")
-    with pytest.raises(StateUnreadable, match=r"tasks\.0\.status: expected one of pending"):
+    with pytest.raises(StateUnreadable, match=r"workflow\.status: expected one of in_progress"):
         lifecycle.change(here, held.key, start_task)
     assert json.loads(held.path.read_bytes()) == data
     here.store.forget(held.path)
-    with pytest.raises(StateUnreadable, match=r"tasks\.0\.status"):
+    with pytest.raises(StateUnreadable, match=r"workflow\.status"):
         lifecycle.start_dev(here, FEATURE)
     assert lifecycle.start_dev(here, FEATURE, afresh=True).aside is not None
 

@@ -89,9 +89,10 @@ class AnyMoves(RuleBasedStateMachine):
                 name = (*due, "pr_created")[0]
                 self.make(phases.record_checkpoint, name, passed=True, values={"pr_number": 7})
             elif phase.name == "task_execution" and task is not None:
+                number = self.state.number(task)
                 if task.status == "pending":
-                    self.make(tasks.start_task, self.state.number(task), tdd=False)
-                self.make(tasks.complete_task, self.state.number(task))
+                    self.make(tasks.start_task, number, tdd=False)
+                self.make(tasks.complete_task, number)
             self.make(phases.complete_phase)
 
     @rule(name=st.sampled_from([None, "green", "b", "verification"]))

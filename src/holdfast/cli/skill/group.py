@@ -17,6 +17,7 @@ from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.format import Skill
 from holdfast.formats.skill.model import State
 from holdfast.formats.skill.pushed import is_pushed
+from holdfast.formats.skill.standing import working
 from holdfast.sync import Synced
 
 P = ParamSpec("P")
@@ -50,8 +51,9 @@ def see(place: Place, workflow: Workflow, found: Found | None = None) -> Seen:
     held = found.find(workflow.key)
     if held is None:
         raise IllegalMove(f"{workflow.name!r} has gone meanwhile", hint="See holdfast skill list.")
-    inner = facts.nested(held.state, [each.state for each in found.live])
-    within = next((each for each in found.live if each.state is inner), None)
+    busy = working(found, place)
+    inner = facts.nested(held.state, [each.state for each in busy])
+    within = next((each for each in busy if each.state is inner), None)
     asks = facts.pull_request_due(held.state)
     return Seen(held, within, is_pushed(place.root, held.state.workflow.branch) if asks else None)
 
@@ -75,9 +77,15 @@ def move(
     **named: P.kwargs,
 ) -> None:
     synced = app.change()
-    key = meant(app, synced, name).key
-    lifecycle.change(synced.place, key, step, *arguments, **named)
-    tell_now(synced, key, verb)
+    seen = see(synced.place, meant(app, synced, name))
+    lifecycle.change(synced.place, seen.held.key, step, *arguments, **named)
+    tell_now(synced, seen.held.key, verb, *ended_within(seen))
+
+
+def ended_within(seen: Seen) -> list[str]:
+    """That the /tdd which was seen within has ended since."""
+    inner = seen.inner
+    return [f"{inner.state.name!r} within has ended with it"] if inner and inner.is_gone else []
 
 
 def move_cycle(

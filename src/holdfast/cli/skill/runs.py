@@ -11,7 +11,7 @@ import click
 from holdfast.cli import shown, terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say, say_aside
 from holdfast.cli.naming import name_argument
-from holdfast.cli.skill.group import Seen, meant, see, skill, tell_now
+from holdfast.cli.skill.group import Seen, ended_within, meant, see, skill, tell_now
 from holdfast.cli.terminal import put
 from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place, Workflow
@@ -59,8 +59,8 @@ def start(
     if fresh and go_on:
         raise click.UsageError("--fresh begins anew, --resume goes on: give one of them.")
     synced = app.change(save=False, stay=False)
-    there = _there(synced, kind, text, called)
-    if there and go_on:
+    there = _there(synced, kind, lifecycle.named_by(text, given["feature"]), called)
+    if there and go_on and _is_of_task(synced, there, given["number"]):
         _resume(synced, there, asks=False)
         return
     for line in there.cautions if there and not fresh else ():
@@ -83,11 +83,16 @@ def _refuse_options_of_others(kind: str, given: dict[str, Any]) -> None:
         raise click.UsageError(f"The skill {kind!r} needs its phases: --phases A,B,C")
 
 
-def _there(synced: Synced, kind: str, text: str, called: str | None) -> Workflow | None:
+def _there(synced: Synced, kind: str, named_by: str, called: str | None) -> Workflow | None:
     """The one that is kept already where this one would be."""
-    stem = files.path_for(synced.place.store, kind, text, called).stem
+    stem = files.path_for(synced.place.store, kind, named_by, called).stem
     live = (each for each in synced.workflows if each.standing in {"active", "stale"})
     return next((each for each in live if each.handle == stem), None)
+
+
+def _is_of_task(synced: Synced, workflow: Workflow, number: int | None) -> bool:
+    """The file's name tells the feature alone, so it may be the /tdd of another task of it."""
+    return number in {None, see(synced.place, workflow).state.context.task_index}
 
 
 def _begin(
@@ -188,8 +193,11 @@ def _overview(synced: Synced, workflow: Workflow, seen: Seen) -> None:
 def complete(app: App, name: str | None, although: str | None) -> None:
     """End the workflow and put it into completed/. The last line is the signal, DEV_COMPLETE: NAME."""
     synced = app.change()
-    ended = lifecycle.complete(synced.place, meant(app, synced, name).key, although=although)
+    seen = see(synced.place, meant(app, synced, name))
+    ended = lifecycle.complete(synced.place, seen.held.key, although=although)
     say(f"Workflow completed: {ended.state.name}. It lies in {ended.path}")
+    for line in ended_within(seen):
+        say(f"  {one_line(line)}")
     say(ended.signal)
 
 
@@ -200,8 +208,11 @@ def complete(app: App, name: str | None, although: str | None) -> None:
 def abandon(app: App, name: str | None, reason: str | None) -> None:
     """Give the workflow up, so that it does not come back."""
     synced = app.change()
-    ended = lifecycle.abandon(synced.place, meant(app, synced, name).key, reason)
+    seen = see(synced.place, meant(app, synced, name))
+    ended = lifecycle.abandon(synced.place, seen.held.key, reason)
     say(f"Workflow abandoned: {ended.state.name}. It lies in {ended.path}")
+    for line in ended_within(seen):
+        say(f"  {one_line(line)}")
 
 
 @skill.command()

@@ -12,20 +12,25 @@ from holdfast.plaintext import one_line
 _COMPACTED = "context_compacted"
 
 
-def take_up(state: State, at: str, *, compacted: datetime | None = None) -> State:
-    """A session goes on with it. A compaction since the last one told is noted, once."""
-    after = moved(state, at, although_blocked=True)
-    if compacted and not is_told(state, compacted):
-        record(after, at, _COMPACTED, note="session resumed")
+def take_up(state: State, at: str) -> State:
+    """A session goes on with it."""
+    return moved(state, at, although_blocked=True)
+
+
+def note_compaction(state: State, at: str) -> State:
+    """A session goes on with it after a compaction. A hook writes this, so nothing else is put right."""
+    after = state.model_copy(deep=True)
+    after.workflow.updated_at = at
+    record(after, at, _COMPACTED, note="session resumed")
     return after
 
 
-def is_told(state: State, compacted: datetime) -> bool:
-    """Whether the history has that compaction."""
+def is_told(state: State, compacted: datetime, now: datetime) -> bool:
+    """Whether the history has that compaction. An entry in the future has another clock, and tells nothing."""
     # The history has whole seconds, as `date -Iseconds` writes them.
     since = compacted.replace(microsecond=0)
     told = (moment(each.get("at")) for each in state.history if each.get("event") == _COMPACTED)
-    return any(at is not None and at >= since for at in told)
+    return any(at is not None and since <= at <= now for at in told)
 
 
 def complete(state: State, at: str, *, although: str | None = None) -> State:

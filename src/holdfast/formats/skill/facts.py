@@ -37,13 +37,15 @@ def nested(dev: State, others: Sequence[State]) -> State | None:
 
 
 def is_part_of(tdd: State, dev: State) -> bool:
+    """Whether *tdd* works on a task of *dev* that is not completed."""
     told = tdd.context
     return (
         (tdd.skill, dev.skill) == ("tdd", "dev")
         and not (tdd.over or dev.over)
         and told.feature_file is not None
         and told.feature_file == dev.context.feature_file
-        and told.task_index in {dev.number(task) for task in dev.tasks}
+        and told.task_index
+        in {dev.number(task) for task in dev.tasks if task.status != "completed"}
     )
 
 
@@ -60,13 +62,37 @@ def _last_run(state: State) -> datetime | None:
 
 
 def failing(state: State) -> bool | None:
-    """Whether the tests fail; None when no run is told."""
+    """Whether the tests fail; None when no run is told of what is worked on now."""
     phase = state.phase
     if state.test_state and state.test_state.last_result:
-        return state.test_state.last_result != "passed"
+        known = {"passed": False, "failed": True}
+        return None if _ran_before(state) else known.get(state.test_state.last_result)
     if phase is not None and phase.tests_passing is not None:
         return not phase.tests_passing
     return None
+
+
+def _ran_before(state: State) -> bool:
+    """Whether the last run was of the task or the cycle before."""
+    begun, ran = _begun(state), _last_run(state)
+    at = moment(state.history[begun].get("at")) if begun is not None else None
+    if begun is None or at is None or ran is None or ran > at:
+        return False
+    # Times are whole seconds; in the same one, the order of the history tells.
+    told = (event.get("event") for event in state.history[begun:])
+    return ran < at or "tests_run" not in told
+
+
+def _begun(state: State) -> int | None:
+    """Where the history tells that the current task or cycle began."""
+    number = state.number(state.task) if state.task else None
+    starts = [
+        at
+        for at, event in enumerate(state.history)
+        if event.get("event") == "cycle_started"
+        or (event.get("event") == "task_started" and event.get("task") == number)
+    ]
+    return starts[-1] if starts else None
 
 
 def tdd_phase(state: State, task: Task | None, inner: State | None) -> str | None:
@@ -163,7 +189,7 @@ def _after_colon(text: str | None) -> str:
 
 
 def _task_action(state: State, task: Task, inner: State | None) -> str:
-    line = f"Task {state.number(task)}/{len(state.tasks)} - {task.description}"
+    line = f"Task {state.number(task)}/{len(state.tasks)} - {state.title(task)}"
     phase = tdd_phase(state, task, inner)
     if task.status == "pending":
         return f"{line}, not begun yet"

@@ -6,9 +6,10 @@ A file counts by its shape. What somebody else keeps in these folders is left al
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +29,7 @@ ACTIVE = f"{FOLDER}/active"
 COMPLETED = f"{FOLDER}/completed"
 INDEX = f"{FOLDER}/index.json"
 
+_DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _SKILL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -50,6 +52,10 @@ class Held:
     def is_active(self) -> bool:
         """Whether it lies in active/."""
         return self.path.parent.name == "active"
+
+    @property
+    def is_gone(self) -> bool:
+        return not os.path.lexists(self.path)
 
     @property
     def changed_at(self) -> datetime:
@@ -100,8 +106,10 @@ class Found:
 
 def _ended(held: Held) -> datetime:
     header = held.state.workflow
-    stated = moment(header.completed_at) or moment(header.updated_at)
-    return stated or clock.from_mtime(held.mtime)
+    ended = moment(header.completed_at)
+    if ended and _DATE.fullmatch(str(header.completed_at)):
+        return ended + timedelta(days=1)  # some time on that day
+    return ended or moment(header.updated_at) or clock.from_mtime(held.mtime)
 
 
 def _touched(held: Held) -> datetime:

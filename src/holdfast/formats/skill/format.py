@@ -103,6 +103,8 @@ def _notes(place: Place, found: Found) -> list[str]:
                 f"{relative(held.path)} could not be read ({held.problems[0]}{more}); "
                 "its last good copy is used"
             )
+    for held in found.live:
+        lines += [f"{relative(held.path)}: {each}" for each in held.state.unknown_words]
     return lines + [
         f"{relative(each.path)} could not be read: {each.reason}"
         for each in found.unusable

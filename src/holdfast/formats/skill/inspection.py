@@ -95,7 +95,7 @@ def _problems(data: dict[str, Any]) -> Iterator[str]:
     wrong = _strictly(State, data)
     yield from wrong
     if not wrong:
-        yield from _beyond_types(State.model_validate(data))
+        yield from _beyond_types(State.model_validate(data, context=EXACT))
 
 
 def _beyond_types(state: State) -> Iterator[str]:

@@ -23,7 +23,7 @@ from holdfast.formats.skill import beginnings, endings, facts, files, index
 from holdfast.formats.skill.files import Found, Held, Unusable
 from holdfast.formats.skill.model import State, read
 from holdfast.formats.skill.moving import refuse_ended, stamp
-from holdfast.formats.skill.standing import KEPT_WHEN_COMPLETED, standing, untouched
+from holdfast.formats.skill.standing import KEPT_WHEN_COMPLETED, standing, untouched, working
 from holdfast.store import COMMAND_WAIT
 
 P = ParamSpec("P")
@@ -88,8 +88,8 @@ def start_tdd(
     called: str | None = None,
     afresh: bool = False,
 ) -> Started:
-    """Begin a /tdd. With a feature's file its name comes from that, as in the document."""
-    path = files.path_for(place.store, "tdd", feature_file or task, called)
+    """Begin a /tdd."""
+    path = files.path_for(place.store, "tdd", named_by(task, feature_file), called)
     begin = partial(
         beginnings.tdd,
         task,
@@ -101,6 +101,11 @@ def start_tdd(
         test_command=test_command,
     )
     return _start(place, path, begin, afresh=afresh)
+
+
+def named_by(text: str, feature_file: str | None) -> str:
+    """What the name of a run comes from: with a feature's file from that, as in the document."""
+    return feature_file or text
 
 
 def start_other(
@@ -160,8 +165,9 @@ def _refuse_taken(place: Place, path: Path) -> None:
             where = f", in phase {phase.name!r}" if phase else ""
             raise IllegalMove(
                 f"{name!r} is kept already in {place.store.relative(path)}{where}",
-                hint="Go on with it: holdfast skill resume. A second one needs a name of its own "
-                "(--as NAME); --fresh begins anew in its place.",
+                hint="Go on with it: holdfast skill resume. A second one, such as for another task "
+                "of the same feature, needs a name of its own: --as NAME. "
+                "--fresh begins anew in its place.",
             )
 
 
@@ -179,6 +185,7 @@ def change(
         if held.broken:
             place.store.set_aside(held.path, _stamp(place), move=True)
         changed = _put(place, held.path, after, previous=held.raw)
+        _end_within(place, held.state, after)
         index.update(place.store, files.look(place.store), stamp(place.now))
         return changed
 
@@ -194,14 +201,15 @@ def note_compaction(place: Place, key: str, compacted: datetime, wait: float) ->
     Where something is wrong with a file nothing is written: this is called by hooks.
     """
     with place.store.lock(wait):
-        live = files.look(place.store).live
-        chosen = next((each for each in live if each.key == key), None)
+        found = files.look(place.store)
+        chosen = next((each for each in found.live if each.key == key), None)
         if chosen is None:
             return
-        inside = [each for each in live if facts.is_part_of(each.state, chosen.state)]
+        busy = working(found, place)
+        inside = [each for each in busy if facts.is_part_of(each.state, chosen.state)]
         for held in (chosen, *inside):
-            if not held.problems and not endings.is_told(held.state, compacted):
-                after = endings.take_up(held.state, stamp(place.now), compacted=compacted)
+            if not held.problems and not endings.is_told(held.state, compacted, place.now):
+                after = endings.note_compaction(held.state, stamp(place.now))
                 _put(place, held.path, after, previous=held.raw)
         index.update(place.store, files.look(place.store), stamp(place.now))
 
@@ -217,22 +225,43 @@ def abandon(place: Place, key: str, reason: str | None = None) -> Ended:
 
 
 def _end(place: Place, key: str, move: Callable[[State, str], State]) -> Ended:
-    """Move the state to completed/. Killed in between, the twin left in active/ counts as finished."""
     store = place.store
     with store.lock(COMMAND_WAIT):
         held = _changeable(place, key)
         # One whose status was set by hand has ended, and is only put where it belongs.
         state = held.state if held.state.over else move(held.state, stamp(place.now))
-        target = _completed_path(place, held.path)
-        _make_way(place, target)
-        _put(place, target, state)
-        if held.broken:
-            store.set_aside(held.path, _stamp(place), move=True)
-        else:
-            store.remove(held.path, folder_too=False)
-        store.forget(held.path)
+        target = _put_away(place, held, state)
+        _end_within(place, held.state, state)
         index.update(store, files.look(store), stamp(place.now))
     return Ended(state, store.relative(target), endings.signal(state))
+
+
+def _put_away(place: Place, held: Held, state: State) -> Path:
+    """Move the state to completed/. Killed in between, the twin left in active/ counts as finished."""
+    store = place.store
+    target = _completed_path(place, held.path)
+    _make_way(place, target)
+    _put(place, target, state)
+    if held.broken:
+        store.set_aside(held.path, _stamp(place), move=True)
+    else:
+        store.remove(held.path, folder_too=False)
+    store.forget(held.path)
+    return target
+
+
+def _end_within(place: Place, before: State, after: State) -> None:
+    """A /tdd ends with its task, or its /dev: else it would stand alone, as work that nobody does."""
+    for held in files.look(place.store).live:
+        was_part = facts.is_part_of(held.state, before)
+        if held.problems or not was_part or facts.is_part_of(held.state, after):
+            continue
+        at = stamp(place.now)
+        if after.workflow.status == "abandoned":
+            ended = endings.abandon(held.state, at, f"with {after.name}")
+        else:
+            ended = endings.complete(held.state, at, although=f"completed with {after.name}")
+        _put_away(place, held, ended)
 
 
 def _changeable(place: Place, key: str) -> Held:
@@ -319,10 +348,13 @@ def _clean(place: Place, *, dry_run: bool) -> list[Removed]:
 
 
 def _due(place: Place, found: Found) -> Iterator[tuple[Held, str]]:
+    """A left-over goes with its twin in completed/; without that it would be taken for work."""
+    stay = {_key(lost) for lost in found.unusable} | {h.key for h in found.active if h.problems}
     for held in (*found.active, *found.completed):
         stands, remark = standing(found, held, place)
-        late = untouched(held, place) > KEPT_WHEN_COMPLETED
-        if not held.problems and (stands == "stale" or (stands == "finished" and late)):
+        late = untouched(found.ended_as(held) or held, place) > KEPT_WHEN_COMPLETED
+        due = stands == "stale" or (stands == "finished" and late)
+        if due and not held.problems and held.key not in stay:
             yield held, remark
 
 

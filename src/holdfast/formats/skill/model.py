@@ -22,6 +22,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     ValidationInfo,
+    model_validator,
 )
 
 from holdfast import clock
@@ -34,13 +35,25 @@ TDD_PHASES = ("red", "green", "refactor")  # of a task; a /tdd has "commit" behi
 # Words that people and agents write for the document's.
 _DONE = dict.fromkeys(("complete", "done", "passed", "skipped"), "completed")
 _GOING = dict.fromkeys(("active", "failed", "running", "started"), "in_progress")
-_OF_WORK = {**_DONE, **_GOING, "todo": "pending", "waiting": "pending"}
+_OF_WORK = {
+    **{word: word for word in ("pending", "in_progress", "completed")},
+    **_DONE,
+    **_GOING,
+    "todo": "pending",
+    "waiting": "pending",
+}
+_OF_PHASE = {**_OF_WORK, "blocked": "blocked"}
 _OF_WORKFLOW = {
     **_DONE,
     **_GOING,
     "failed": "abandoned",
     "cancelled": "abandoned",
     "paused": "blocked",
+}
+
+_OF_RESULTS = {
+    **dict.fromkeys(("passed", "pass", "passing", "success", "ok", "green"), "passed"),
+    **dict.fromkeys(("failed", "fail", "failing", "failure", "error", "red"), "failed"),
 }
 
 
@@ -51,23 +64,50 @@ def _tolerant(meant: Callable[[Any], Any]) -> BeforeValidator:
     return BeforeValidator(read_as_meant)
 
 
+def _plain(value: str) -> str:
+    return "_".join(value.lower().replace("-", " ").split())
+
+
 def _word(known: Mapping[str, str]) -> BeforeValidator:
     def meant(value: object) -> object:
         if not isinstance(value, str):
             return value
-        word = "_".join(value.lower().replace("-", " ").split())
+        word = _plain(value)
         return known.get(word, word)
 
     return _tolerant(meant)
 
 
+def _known_word(known: Mapping[str, str]) -> BeforeValidator:
+    """What is not known stays as it stands."""
+    return _tolerant(
+        lambda value: known.get(value.strip().lower(), value) if isinstance(value, str) else value
+    )
+
+
+def _work_word(known: Mapping[str, str]) -> BeforeValidator:
+    """What is not known is taken as pending; `unknown_words` tells of it."""
+
+    def meant(value: object) -> object:
+        return known.get(_plain(value), "pending") if isinstance(value, str) else "pending"
+
+    return _tolerant(meant)
+
+
 def _by_name(field: str) -> BeforeValidator:
-    """A bare text stands for an object that says no more than that."""
-    return _tolerant(lambda value: {field: value} if isinstance(value, str) else value)
+    """A bare text stands for an object that says no more than that; another shape says nothing."""
+
+    def meant(value: object) -> object:
+        if isinstance(value, dict):
+            return value if value.get(field) is not None else {**value, field: ""}
+        return {field: value if isinstance(value, str) else ""}
+
+    return _tolerant(meant)
 
 
-def _none_is(empty: Callable[[], object]) -> BeforeValidator:
-    return _tolerant(lambda value: empty() if value is None else value)
+def _shaped(kind: type[list[Any] | dict[str, Any]]) -> BeforeValidator:
+    """Null, or another shape, is an empty one."""
+    return _tolerant(lambda value: value if isinstance(value, kind) else kind())
 
 
 def _time(value: object, info: ValidationInfo) -> object:
@@ -82,17 +122,35 @@ def moment(value: object) -> datetime | None:
 
 
 Status = Annotated[Literal["in_progress", "completed", "blocked", "abandoned"], _word(_OF_WORKFLOW)]
-PhaseStatus = Annotated[Literal["pending", "in_progress", "completed", "blocked"], _word(_OF_WORK)]
-WorkStatus = Annotated[Literal["pending", "in_progress", "completed"], _word(_OF_WORK)]
+PhaseStatus = Annotated[
+    Literal["pending", "in_progress", "completed", "blocked"], _work_word(_OF_PHASE)
+]
+WorkStatus = Annotated[
+    Literal["pending", "in_progress", "completed"],
+    _work_word({**_OF_WORK, "blocked": "in_progress"}),
+]
 Time = Annotated[Any, AfterValidator(_time)]
-Texts = Annotated[list[str], _none_is(list)]
-_Empty = _none_is(dict)
+
+
+def _texts(value: object) -> list[str]:
+    return [str(each) for each in value if each is not None] if isinstance(value, list) else []
+
+
+Texts = Annotated[list[str], _tolerant(_texts)]
+_Empty = _shaped(dict)
 
 
 class _Open(BaseModel):
     """An object of the document; members that it does not name are kept."""
 
     model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, value: Any, info: ValidationInfo) -> Any:
+        if info.context == EXACT or not isinstance(value, dict):
+            return value
+        return {key: each for key, each in value.items() if each is not None}
 
 
 class About(_Open):
@@ -114,7 +172,7 @@ class Context(_Open):
     feature_title: str | None = None
     folder_mode: bool | None = None
     folder_path: str | None = None
-    folder_features: Annotated[list[Any], _none_is(list)] = []
+    folder_features: Annotated[list[Any], _shaped(list)] = []
     task_description: str | None = None
     task_index: int | None = None
 
@@ -125,7 +183,7 @@ class Phase(_Open):
     started_at: Time = None
     completed_at: Time = None
     progress: str | None = None
-    steps: Annotated[list[Any], _none_is(list)] = []
+    steps: Annotated[list[Any], _shaped(list)] = []
     # Of the phases of a /tdd:
     test_file: str | None = None
     test_name: str | None = None
@@ -145,7 +203,7 @@ class Machine(_Open):
     current_phase: str | None = None
     current_step: str | None = None
     cycle_count: int | None = None
-    phases: Annotated[list[Annotated[Phase, _by_name("name")]], _none_is(list)] = []
+    phases: Annotated[list[Annotated[Phase, _by_name("name")]], _shaped(list)] = []
 
 
 class TaskPhases(_Open):
@@ -155,8 +213,12 @@ class TaskPhases(_Open):
 
     @property
     def current(self) -> str | None:
-        """The first that is not completed."""
-        return next((name for name in TDD_PHASES if getattr(self, name) != "completed"), None)
+        """The one in progress, else what follows the last completed one."""
+        stands = [getattr(self, name) for name in TDD_PHASES]
+        if "in_progress" in stands:
+            return TDD_PHASES[stands.index("in_progress")]
+        done = [at for at, status in enumerate(stands, 1) if status == "completed"]
+        return (*TDD_PHASES, None)[max(done, default=0)]
 
     @property
     def begun(self) -> bool:
@@ -184,7 +246,7 @@ class Checkpoint(_Open):
 class LastTests(_Open):
     test_command: str | None = None
     last_run: Time = None
-    last_result: str | None = None
+    last_result: Annotated[str | None, _known_word(_OF_RESULTS)] = None
     failing_tests: Texts = []
     passing_tests: Texts = []
 
@@ -195,6 +257,9 @@ class ModifiedFile(_Open):
     lines_added: int | None = None
 
 
+_shaped_or_none = _tolerant(lambda value: value if isinstance(value, dict) else None)
+
+
 class State(_Open):
     """One workflow of a skill."""
 
@@ -202,13 +267,11 @@ class State(_Open):
     workflow: Header
     context: Annotated[Context, _Empty] = Field(default_factory=Context)
     state_machine: Annotated[Machine, _Empty] = Field(default_factory=Machine)
-    tasks: Annotated[list[Annotated[Task, _by_name("description")]], _none_is(list)] = []
-    test_state: LastTests | None = None
-    files_modified: Annotated[list[Annotated[ModifiedFile, _by_name("path")]], _none_is(list)] = []
-    checkpoints: Annotated[
-        dict[str, Annotated[Checkpoint, _by_name("status"), _Empty]], _none_is(dict)
-    ] = {}
-    history: Annotated[list[Annotated[dict[str, Any], _by_name("event")]], _none_is(list)] = []
+    tasks: Annotated[list[Annotated[Task, _by_name("description")]], _shaped(list)] = []
+    test_state: Annotated[LastTests | None, _shaped_or_none] = None
+    files_modified: Annotated[list[Annotated[ModifiedFile, _by_name("path")]], _shaped(list)] = []
+    checkpoints: Annotated[dict[str, Annotated[Checkpoint, _by_name("status")]], _shaped(dict)] = {}
+    history: Annotated[list[Annotated[dict[str, Any], _by_name("event")]], _shaped(list)] = []
 
     _source: dict[str, Any] = PrivateAttr(default_factory=dict)  # the JSON that it was read from
 
@@ -236,13 +299,20 @@ class State(_Open):
 
     @property
     def phase(self) -> Phase | None:
-        """The current one. What is named counts before the list: a jq line may set it alone."""
+        """The current one. What is named counts before the list: a jq line may set it alone.
+
+        But where that is completed and one other is in progress, the line has set the list alone.
+        """
         phases = self.state_machine.phases
         named = self.state_machine.current_phase
-        found = next((each for each in phases if each.name == named), None)
-        if found is None and named:
+        called = [each for each in phases if each.name == named]
+        if named and not called:
             return Phase(name=named, status="in_progress")
-        return found or next((each for each in phases if each.status != "completed"), None)
+        going = [each for each in called or phases if each.status != "completed"]
+        busy = [each for each in phases if each.status == "in_progress"]
+        if called and not going:
+            return busy[0] if len(busy) == 1 else called[-1]
+        return going[0] if going else None
 
     @property
     def task(self) -> Task | None:
@@ -250,8 +320,14 @@ class State(_Open):
         ready = [task for task in self.tasks if task.status != "completed"]
         return next((task for task in ready if task.status == "in_progress"), (*ready, None)[0])
 
+    def title(self, task: Task) -> str:
+        return task.description or f"Task {self.number(task)}"
+
     def number(self, task: Task) -> int:
-        return task.index or next(at for at, each in enumerate(self.tasks, 1) if each is task)
+        """Its own, or its place in the list where numbers begin with 0 or come twice."""
+        at = next(at for at, each in enumerate(self.tasks) if each is task)
+        own = [each.index or place for place, each in enumerate(self.tasks, 1)]
+        return own[at] if len(set(own)) == len(own) else at + 1
 
     @property
     def pending(self) -> list[str]:
@@ -267,6 +343,28 @@ class State(_Open):
         times += [event.get("at") for event in self.history]
         return max((at for each in times if (at := moment(each))), default=None)
 
+    @property
+    def unknown_words(self) -> list[str]:
+        """What is said of unknown statuses of work; of a state as it was read."""
+        machine = self.state_machine
+        read_as: list[tuple[str, str]] = []
+        written: list[object] = []
+        if machine.phases:
+            read_as += [(f"phase {each.name!r}", each.status) for each in machine.phases]
+            written += self._source["state_machine"]["phases"]
+        if self.tasks:
+            read_as += [(f"task {self.number(each)}", each.status) for each in self.tasks]
+            written += self._source["tasks"]
+        read_as += [
+            (f"checkpoint {name!r}", each.status) for name, each in self.checkpoints.items()
+        ]
+        written += [self._source["checkpoints"][name] for name in self.checkpoints]
+        return [
+            f"{what} is {word!r}, which is taken as {status!r}"
+            for (what, status), raw in zip(read_as, written, strict=True)
+            if (word := _stated_status(raw)) and _plain(word) not in {status, *_OF_WORK}
+        ]
+
     def read_from(self, source: dict[str, Any]) -> State:
         """The same, so that what is written keeps the order of *source*."""
         self._source = source
@@ -274,8 +372,10 @@ class State(_Open):
 
     def to_json(self) -> dict[str, Any]:
         """What is written: the JSON that was read, with what has changed since."""
-        data = self.model_dump(by_alias=True, exclude_unset=True)
-        result: dict[str, Any] = _laid_over(self._source, data)
+        now = _dumped(self)
+        if not self._source:
+            return now
+        result: dict[str, Any] = _changed(self._source, _dumped(of_json(self._source)), now)
         return result
 
     def encode(self) -> bytes:
@@ -283,17 +383,29 @@ class State(_Open):
         return text.encode("utf-8", "backslashreplace")
 
 
-def _laid_over(was: Any, now: Any) -> Any:
-    """*now* in the order of *was*; a null stays where nothing has come in its place."""
-    if was is None and now in ([], {}):
-        return None
-    if isinstance(was, dict) and isinstance(now, dict):
-        order = [*(key for key in was if key in now), *(key for key in now if key not in was)]
-        return {key: _laid_over(was.get(key, now[key]), now[key]) for key in order}
-    if isinstance(was, list) and isinstance(now, list):
-        return [
-            _laid_over(was[at], now[at]) if at < len(was) else now[at] for at in range(len(now))
-        ]
+def _stated_status(work: object) -> str | None:
+    word = work.get("status") if isinstance(work, dict) else None
+    return word if isinstance(word, str) else None
+
+
+def _dumped(state: State) -> dict[str, Any]:
+    return state.model_dump(by_alias=True, exclude_unset=True)
+
+
+def _changed(source: Any, read: Any, now: Any) -> Any:
+    """*source*, which was understood as *read*, with what is different *now*."""
+    if now == read:
+        return source
+    if isinstance(source, dict) and isinstance(read, dict) and isinstance(now, dict):
+        kept = [key for key in source if key in now or key not in read]
+        new = [key for key in now if key not in source]
+        return {
+            key: _changed(source.get(key), read.get(key), now[key]) if key in now else source[key]
+            for key in (*kept, *new)
+        }
+    if isinstance(source, list) and isinstance(read, list) and isinstance(now, list):
+        known = min(len(source), len(read), len(now))
+        return [*map(_changed, source[:known], read, now), *now[known:]]
     return now
 
 

@@ -47,7 +47,7 @@ def _follow_current(state: State) -> None:
     if current is None or current not in machine.phases:
         return
     machine.current_phase = current.name
-    here = machine.phases.index(current)
+    here = next(at for at, each in enumerate(machine.phases) if each is current)
     for phase in machine.phases[:here]:
         if phase.status != "completed":
             phase.status = "completed"

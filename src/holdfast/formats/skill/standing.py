@@ -29,6 +29,11 @@ def standing(found: Found, held: Held, place: Place) -> tuple[Standing, str]:
     return "active", ""
 
 
+def working(found: Found, place: Place) -> list[Held]:
+    """Those that are worked on and were touched of late."""
+    return [each for each in found.live if standing(found, each, place)[0] == "active"]
+
+
 def untouched(held: Held, place: Place) -> timedelta:
     return place.now - min(held.changed_at, place.now)
 

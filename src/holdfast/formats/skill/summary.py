@@ -104,7 +104,7 @@ def _detail(state: State, phase: Phase) -> str | None:
 
 
 def _task(state: State, task: Task, inner: State | None) -> str:
-    line = f"{_MARKS[task.status]} Task {state.number(task)}: {one_line(task.description)}"
+    line = f"{_MARKS[task.status]} Task {state.number(task)}: {one_line(state.title(task))}"
     if task.status == "completed":
         return f"{line} (committed: {one_line(task.commit_sha)})" if task.commit_sha else line
     phase = facts.tdd_phase(state, task, inner) if task.status == "in_progress" else None
@@ -145,7 +145,7 @@ def resuming(
     """The short block when work goes on, with the last test run."""
     task = state.task if facts.at_tasks(state) else None
     if task is not None:
-        what = f"Task {state.number(task)}/{len(state.tasks)} - {one_line(task.description)}"
+        what = f"Task {state.number(task)}/{len(state.tasks)} - {one_line(state.title(task))}"
     else:
         what = one_line(state.name)
     phase = facts.tdd_phase(state, task, inner)

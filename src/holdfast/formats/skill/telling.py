@@ -16,7 +16,7 @@ from holdfast.formats.skill.model import State, moment
 from holdfast.formats.skill.moving import is_blocked
 from holdfast.formats.skill.phases import EXECUTION, missing
 from holdfast.formats.skill.pushed import is_pushed
-from holdfast.formats.skill.standing import standing
+from holdfast.formats.skill.standing import standing, working
 from holdfast.project import contains
 
 _KEPT_WITH_TASKS = (
@@ -40,9 +40,9 @@ def workflow_of(found: Found, held: Held, place: Place, ignored: Collection[str]
     state = held.state
     inner, around = None, None
     if stands == "active":
-        live = [each for each in found.live if each.key not in ignored]
+        live = [each for each in working(found, place) if each.key not in ignored]
         inner = facts.nested(state, [each.state for each in live])
-        around = next((each for each in live if _tells_along(found, each, held, place)), None)
+        around = next((each for each in live if facts.is_part_of(state, each.state)), None)
     mismatch = None if state.over else summary.mismatch(state, place.branch)
     return Workflow(
         format="skill",
@@ -68,11 +68,6 @@ def _standing(
     if held.key in ignored and stands != "finished":
         return "ignored", f"ignored. Take it up again: holdfast resume {held.state.name!r}"
     return stands, remark
-
-
-def _tells_along(found: Found, dev: Held, tdd: Held, place: Place) -> bool:
-    """Whether the /tdd is told with that /dev."""
-    return facts.is_part_of(tdd.state, dev.state) and standing(found, dev, place)[0] == "active"
 
 
 def _briefing(
