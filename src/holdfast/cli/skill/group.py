@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec
 
@@ -13,7 +13,7 @@ from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.skill import facts, files, lifecycle, telling
 from holdfast.formats.skill.facts import Pushed
-from holdfast.formats.skill.files import Found, Held
+from holdfast.formats.skill.files import Held
 from holdfast.formats.skill.format import Skill
 from holdfast.formats.skill.model import State
 from holdfast.formats.skill.pushed import is_pushed
@@ -45,13 +45,23 @@ class Seen:
         return self.inner.state if self.inner else None
 
 
-def see(place: Place, workflow: Workflow, found: Found | None = None) -> Seen:
-    """*workflow* as it lies there; *found* is what was read of all, where there are many."""
-    found = found or files.look(place.store)
-    held = found.find(workflow.key)
-    if held is None:
-        raise IllegalMove(f"{workflow.name!r} has gone meanwhile", hint="See holdfast skill list.")
+def see(place: Place, workflow: Workflow) -> Seen:
+    return next(see_all(place, [workflow]))
+
+
+def see_all(place: Place, workflows: Sequence[Workflow]) -> Iterator[Seen]:
+    """*workflows* as they lie there; however many they are, the files are read once."""
+    found = files.look(place.store)
     busy = working(found, place)
+    for each in workflows:
+        held = found.find(each.key)
+        if held is None:
+            name, hint = repr(each.name), "See holdfast skill list."
+            raise IllegalMove(f"{name} has gone meanwhile", hint=hint)
+        yield _seen(place, held, busy)
+
+
+def _seen(place: Place, held: Held, busy: Sequence[Held]) -> Seen:
     inner = facts.nested(held.state, [each.state for each in busy])
     within = next((each for each in busy if each.state is inner), None)
     asks = facts.pull_request_due(held.state)

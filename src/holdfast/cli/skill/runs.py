@@ -11,7 +11,7 @@ import click
 from holdfast.cli import shown, terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say, say_aside
 from holdfast.cli.naming import name_argument
-from holdfast.cli.skill.group import Seen, ended_within, meant, see, skill, tell_now
+from holdfast.cli.skill.group import Seen, ended_within, meant, see, see_all, skill, tell_now
 from holdfast.cli.terminal import put
 from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place, Workflow
@@ -267,8 +267,7 @@ def list_all(app: App, as_json: bool) -> None:
     synced = app.look()
     choice = synced.choice(Skill.name)
     ordered = [each for each in (choice.chosen, *choice.others) if each]
-    found_all = files.look(synced.place.store)
-    seen = [(each, see(synced.place, each, found_all)) for each in ordered]
+    seen = list(zip(ordered, see_all(synced.place, ordered), strict=True))
     if as_json:
         dump([_entry(*each) for each in seen])
         return

@@ -15,7 +15,7 @@ def standing(found: Found, held: Held, place: Place) -> tuple[Standing, str]:
     status = held.state.workflow.status
     if held.state.over:
         return "finished", f"{status} on {_day(held)}"
-    if held not in found.active:
+    if not held.is_active:
         return "finished", "it lies in completed/"
     twin = found.ended_as(held)
     if twin:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +32,17 @@ def workflows_of(found: Found, place: Place) -> list[Workflow]:
     ignored = ledger.load(place.store).ignored
     begun = {held.key for held in found.active}
     ended = [held for held in found.completed if held.key not in begun]
-    return [workflow_of(found, held, place, ignored) for held in (*found.active, *ended)]
+    live = [each for each in working(found, place) if each.key not in ignored]
+    return [_workflow(found, held, place, ignored, live) for held in (*found.active, *ended)]
 
 
-def workflow_of(found: Found, held: Held, place: Place, ignored: Collection[str] = ()) -> Workflow:
+def _workflow(
+    found: Found, held: Held, place: Place, ignored: Collection[str], live: Sequence[Held]
+) -> Workflow:
     stands, remark = _standing(found, held, place, ignored)
     state = held.state
     inner, around = None, None
     if stands == "active":
-        live = [each for each in working(found, place) if each.key not in ignored]
         inner = facts.nested(state, [each.state for each in live])
         around = next((each for each in live if facts.is_part_of(state, each.state)), None)
     mismatch = None if state.over else summary.mismatch(state, place.branch)
