@@ -19,11 +19,8 @@ from holdfast.formats.skill.pushed import is_pushed
 from holdfast.formats.skill.standing import standing, working
 from holdfast.project import contains
 
-_KEPT_WITH_TASKS = (
-    "holdfast skill task complete",
-    "holdfast skill checkpoint",
-    "holdfast skill phase complete",
-)
+_KEPT_WITH_TASKS = ("holdfast skill task phase", "holdfast skill task complete")
+_KEPT_WITH_PHASES = ("holdfast skill checkpoint", "holdfast skill phase complete")
 _KEPT_WITH_CYCLE = ("holdfast skill tdd run", "holdfast skill tdd done")
 
 
@@ -103,7 +100,7 @@ def _kept_with(state: State, inner: State | None) -> tuple[str, ...]:
     if facts.is_cycle(state):
         return cycle
     has_tasks = state.tasks or any(each.name == EXECUTION for each in state.state_machine.phases)
-    return (*(_KEPT_WITH_TASKS if has_tasks else _KEPT_WITH_TASKS[1:]), *cycle)
+    return (*(_KEPT_WITH_TASKS if has_tasks else ()), *_KEPT_WITH_PHASES, *cycle)
 
 
 def _reading(state: State, root: Path) -> Iterator[str]:
