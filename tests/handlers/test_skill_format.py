@@ -54,8 +54,9 @@ def test_the_guidance_names_the_commands_that_fit(
 ) -> None:
     """Those of tasks for a /dev, those of cycles for a /tdd."""
     assert (
-        "It is kept current with `holdfast skill task complete`, `holdfast skill checkpoint`, "
-        "`holdfast skill phase complete`, and ended with `holdfast skill complete`."
+        "It is kept current with `holdfast skill task phase`, `holdfast skill task complete`, "
+        "`holdfast skill checkpoint`, `holdfast skill phase complete`, and ended with "
+        "`holdfast skill complete`."
     ) in compaction_cycle().guidance
     command(dev, "complete", "--force", "enough")
     command(dev, "start", "tdd", "Add login")
