@@ -86,10 +86,10 @@ def move(
     *arguments: P.args,
     **named: P.kwargs,
 ) -> None:
-    synced = app.change()
-    seen = see(synced.place, meant(app, synced, name))
-    lifecycle.change(synced.place, seen.held.key, step, *arguments, **named)
-    tell_now(synced, seen.held.key, verb, *ended_within(seen))
+    """Take *step* on the workflow that is meant."""
+    _take(
+        app, name, verb, lambda place, key: lifecycle.change(place, key, step, *arguments, **named)
+    )
 
 
 def ended_within(seen: Seen) -> list[str]:
@@ -107,8 +107,26 @@ def move_cycle(
     **named: P.kwargs,
 ) -> None:
     """The same with the /tdd within, where there is one."""
+    _take(
+        app,
+        name,
+        verb,
+        lambda place, key: lifecycle.change(place, key, step, *arguments, **named),
+        within=True,
+    )
+
+
+def _take(
+    app: App,
+    name: str | None,
+    verb: str,
+    change: Callable[[Place, str], object],
+    *,
+    within: bool = False,
+) -> None:
+    """Make *change* to the workflow that is meant, or to what is *within*; say where it stands."""
     synced = app.change()
     seen = see(synced.place, meant(app, synced, name))
-    key = (seen.inner or seen.held).key
-    lifecycle.change(synced.place, key, step, *arguments, **named)
-    tell_now(synced, key, verb)
+    key = (seen.inner if within and seen.inner else seen.held).key
+    change(synced.place, key)
+    tell_now(synced, key, verb, *ended_within(seen))

@@ -200,7 +200,7 @@ def _task_action(state: State, task: Task, inner: State | None) -> str:
 
 
 def _tests(state: State, phase: str) -> str:
-    """The last result, where it says something: that tests fail in red is what red is for."""
+    """How the last run ended; a commit is not about that."""
     fails = failing(state)
     if fails is None or phase == "commit":
         return ""
