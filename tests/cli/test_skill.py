@@ -242,6 +242,19 @@ def test_another_branch_is_told_with_both_options(dev: Project) -> None:
     assert told not in skill(dev, "start", "dev", FEATURE, "--fresh")
 
 
+def test_a_linked_worktree_sees_the_run_and_is_told_of_its_branch(dev: Project) -> None:
+    """State stays with the root where it began; the branch is that of the folder one works in."""
+    dev.git("init", "-q", "-b", "main")
+    dev.git("commit", "-q", "--allow-empty", "-m", "begin")
+    skill(dev, "start", "dev", FEATURE, "--fresh")
+    side = dev.worktree("side")
+    told = " ".join(dev.run("skill", "show", cwd=side).stdout.split())
+    assert "State is for branch 'main' but current branch is 'side'" in told
+    dev.run("skill", "phase", "complete", cwd=side)
+    assert only_state(dev)["state_machine"]["current_phase"] == "create_branch"
+    assert not (side / ".claude").exists()
+
+
 def test_list_and_show_for_programs(dev: Project) -> None:
     """An entry of the index for each, and the state as it lies there, for jq."""
     (entry,) = json.loads(skill(dev, "list", "--json"))
