@@ -25,6 +25,7 @@ Kind: TypeAlias = Literal[
     "journals",
     "log",
     "backups",
+    "unfinished",
 ]
 
 # What this release writes, and the highest that it understands.
@@ -39,6 +40,7 @@ KNOWN: Mapping[Kind, int] = {
     "journals": 1,
     "log": 1,
     "backups": 1,
+    "unfinished": 1,
 }
 # Each has a folder of its name in the user's folder.
 OF_A_SESSION: tuple[Kind, ...] = ("sessions", "deliveries", "forecasts", "journals")

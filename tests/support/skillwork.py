@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.formats.base import Place
 from holdfast.formats.skill import files
-from holdfast.formats.skill.model import State, of_json
+from holdfast.formats.skill.model import State
 from holdfast.settings import Settings
 from holdfast.store import Store
 from holdfast.testing import Project
@@ -53,7 +53,7 @@ def shown(heading: str) -> list[str]:
 
 
 def example(name: str) -> State:
-    return of_json(json.loads(json.dumps(EXAMPLES[name])))
+    return State.of_json(json.loads(json.dumps(EXAMPLES[name])))
 
 
 def at(minutes: float) -> str:

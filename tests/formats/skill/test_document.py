@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from holdfast.formats.skill import beginnings, endings, files, index, lifecycle, summary
+from holdfast.formats.skill.files import KIND
 from holdfast.formats.skill.inspection import inspect
-from holdfast.formats.skill.model import State, of_json, read
+from holdfast.formats.skill.model import State
 from holdfast.formats.skill.phases import complete_phase, record_checkpoint
 from holdfast.formats.skill.tasks import complete_task, complete_task_phase, start_task
 from holdfast.formats.skill.tdd import confirm_failure, note_file, record_tests, write_test
@@ -57,7 +58,7 @@ def test_what_is_read_is_written_as_it_was(name: str) -> None:
     data |= {"about": "a name of ours", "skill": 1, "phase": [], "model_config": None}
     data["state_machine"]["phases"][0]["owner"] = ["x", {"deep": 1.5}]
     raw = (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
-    assert read(raw).encode() == raw
+    assert KIND.parse(raw).encode() == raw
 
 
 def test_a_move_changes_what_it_says_and_nothing_else() -> None:
@@ -312,7 +313,7 @@ def test_a_phase_that_jq_made_current_is_gone_on_from(holdfast_project: Project)
     project, here = holdfast_project, place(holdfast_project)
     held = lifecycle.start_tdd(here, "Add login").held
     bash(project, shell("Update State (Phase Transition)"), STATE_FILE=str(held.path))
-    state = read(held.path.read_bytes())
+    state = KIND.parse(held.path.read_bytes())
     assert summary.headline(state) == "Resuming cycle 1, currently in GREEN phase"
     after = lifecycle.change(here, held.key, record_tests, passed=True).state
     statuses = [phase.status for phase in after.state_machine.phases]
@@ -364,4 +365,4 @@ def test_another_branch_is_told_with_both_options(holdfast_project: Project) -> 
     assert "Options: 1) Switch to feat/user-auth" in told
     assert summary.mismatch(state, "feat/user-auth") is None
     assert summary.mismatch(state, None) is None
-    assert summary.mismatch(of_json({"workflow": {"id": "x"}}), "main") is None
+    assert summary.mismatch(State.of_json({"workflow": {"id": "x"}}), "main") is None

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable, StateUnwritable
 from holdfast.formats.skill import files, index, lifecycle, tdd
-from holdfast.formats.skill.model import read
+from holdfast.formats.skill.files import KIND
 from holdfast.formats.skill.phases import complete_phase
 from holdfast.formats.skill.standing import standing
 from holdfast.formats.skill.tasks import add_tasks, complete_task, start_task
@@ -69,7 +69,7 @@ def test_32_processes_complete_32_tasks_and_none_is_lost(holdfast_project: Proje
         with process:
             _, stderr = process.communicate(timeout=120)
         assert (process.returncode, stderr) == (0, b"")
-    state = read(held.path.read_bytes())
+    state = KIND.parse(held.path.read_bytes())
     assert [task.commit_sha for task in state.tasks] == [f"c{n}" for n in range(1, 33)]
     assert state.state_machine.phases[2].progress == "32/32"
     done = history(held.path, "task_completed")
@@ -114,7 +114,7 @@ def test_a_second_task_does_not_share_the_file_of_the_first(holdfast_project: Pr
     assert "--as NAME" in caught.value.hint
     second = lifecycle.start_tdd(here, "Add logout", feature_file=FEATURE, called="logout").held
     assert first.path != second.path
-    assert read(first.path.read_bytes()).name == "Add login"
+    assert KIND.parse(first.path.read_bytes()).name == "Add login"
     assert index_ids(holdfast_project) == sorted([first.path.stem, second.path.stem])
 
 
@@ -124,7 +124,7 @@ def test_to_begin_afresh_archives_what_was_there(holdfast_project: Project) -> N
     held = execution(holdfast_project, 2)
     again = lifecycle.start_dev(here, FEATURE, afresh=True).held
     assert again.path == held.path
-    assert read(again.path.read_bytes()).tasks == []
+    assert KIND.parse(again.path.read_bytes()).tasks == []
     assert [each.key for each in files.look(here.store).live] == [held.key]
     assert len(list((here.store.private / "archive").iterdir())) == 1
 
@@ -193,7 +193,7 @@ def test_the_old_twin_of_a_completed_one_counts_as_finished(holdfast_project: Pr
     assert standing(found, found.active[0], here)[0] == "finished"
     with pytest.raises(IllegalMove, match="is completed"):
         lifecycle.change(here, held.key, add_tasks, ["more"])
-    state = read(held.path.read_bytes())
+    state = KIND.parse(held.path.read_bytes())
     state.workflow.updated_at = (here.now + timedelta(minutes=5)).isoformat()
     held.path.write_bytes(state.encode())
     assert [each.key for each in files.look(here.store).live] == [held.key]
@@ -226,7 +226,7 @@ def test_cleanup_takes_what_is_old_and_says_what(holdfast_project: Project) -> N
     assert sorted(each.name for each in (here.root / files.ACTIVE).iterdir()) == [foreign.name]
     assert index_ids(project) == []
     archived = list((here.store.private / "archive").iterdir())
-    assert [read(each.read_bytes()).name for each in archived] == ["User Login"]
+    assert [KIND.parse(each.read_bytes()).name for each in archived] == ["User Login"]
 
 
 def test_cleanup_leaves_what_cannot_be_read(holdfast_project: Project) -> None:
@@ -288,7 +288,7 @@ def test_a_start_over_a_broken_state_begins_fresh(holdfast_project: Project) -> 
     started = lifecycle.start_dev(here, FEATURE)
     assert started.aside is not None
     assert (here.root / started.aside).read_text("utf-8") == "not JSON"
-    assert read(path.read_bytes()).workflow.id == path.stem
+    assert KIND.parse(path.read_bytes()).workflow.id == path.stem
 
 
 def test_a_wrong_field_stops_a_command_and_is_named(holdfast_project: Project) -> None:
@@ -385,7 +385,7 @@ def test_what_the_index_holds_beyond_the_document_stays(holdfast_project: Projec
     assert after["team"] == "x"
     (entry,) = after["active_workflows"]
     assert entry["owner"] == "me"
-    assert entry["last_activity"] == read(held.path.read_bytes()).workflow.updated_at
+    assert entry["last_activity"] == KIND.parse(held.path.read_bytes()).workflow.updated_at
 
 
 def test_a_workflow_that_is_not_there(holdfast_project: Project) -> None:

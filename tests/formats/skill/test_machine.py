@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from holdfast.errors import IllegalMove
 from holdfast.formats.skill import beginnings, endings, phases, tasks, tdd
 from holdfast.formats.skill.inspection import _problems
-from holdfast.formats.skill.model import State, of_json
+from holdfast.formats.skill.model import State
 from skillwork import at, example
 
 ORDER = ("pending", "in_progress", "completed")
@@ -27,7 +27,7 @@ class AnyMoves(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.minute = 0
-        self.state = of_json({"workflow": {"id": "x"}})
+        self.state = State.of_json({"workflow": {"id": "x"}})
 
     @initialize(kind=st.sampled_from(["dev", "tdd", "other"]), steps=st.integers(0, 14))
     def begin(self, kind: str, steps: int) -> None:
@@ -52,7 +52,7 @@ class AnyMoves(RuleBasedStateMachine):
         assert told["history"][: len(before["history"])] == before["history"]
         assert told["workflow"]["updated_at"] == at(self.minute)
         self.legal(before, told)
-        self.state = of_json(told)
+        self.state = State.of_json(told)
         return True
 
     def legal(self, before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -388,7 +388,7 @@ BY_HAND: dict[str, Any] = {
 
 def test_what_was_written_by_hand_is_taken_as_it_was_meant() -> None:
     """Names for objects, no index, null for nothing, words as people write them."""
-    state = of_json(copy.deepcopy(BY_HAND))
+    state = State.of_json(copy.deepcopy(BY_HAND))
     assert state.workflow.status == "in_progress"
     assert [(state.number(task), task.status) for task in state.tasks] == [
         (1, "completed"),

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.skill.model import State, of_json
+from holdfast.formats.skill.model import State
 from holdfast.formats.skill.moving import enter, needed, record
 from holdfast.formats.skill.phases import EXECUTION, PR_CREATED, PULL_REQUEST
 from holdfast.formats.skill.tasks import listed
@@ -141,10 +141,10 @@ def _state(
 
 def _begun(data: dict[str, Any], at: str, task: str | None = None) -> State:
     """The state with its first phase begun; the history comes last, for people who read it."""
-    state = of_json({**data, "history": []})
+    state = State.of_json({**data, "history": []})
     record(state, at, "workflow_started", task=task)
     enter(state, state.state_machine.phases[0], at)
-    return of_json(state.to_json())
+    return State.of_json(state.to_json())
 
 
 def _title(path: str) -> str:

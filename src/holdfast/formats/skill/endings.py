@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.skill.model import State, moment
+from holdfast.formats.document import moment
+from holdfast.formats.skill.model import State
 from holdfast.formats.skill.moving import is_blocked, moved, needed, record
 from holdfast.plaintext import one_line
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from holdfast.formats.skill.model import Phase, State, Task, moment
+from holdfast.formats.document import moment
+from holdfast.formats.skill.model import Phase, State, Task
 from holdfast.formats.skill.moving import blocked_by, is_blocked
 from holdfast.formats.skill.phases import (
     EXECUTION,

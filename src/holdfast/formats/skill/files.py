@@ -8,21 +8,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import ValidationError
+from typing import Any
 
 from holdfast import clock
-from holdfast.errors import IllegalMove, StateUnreadable
-from holdfast.formats.skill.inspection import problems_of
-from holdfast.formats.skill.model import State, has_shape, moment, of_json
-from holdfast.formats.skill.model import read as read_state
-from holdfast.regular import read_settled_json
-from holdfast.store import LARGEST, Copies, Store
+from holdfast.errors import IllegalMove
+from holdfast.formats.document import moment
+from holdfast.formats.holding import Kept, Kind, Unusable
+from holdfast.formats.skill.model import State, has_shape
+from holdfast.store import Store
 
 FOLDER = ".claude/workflow-state"
 ACTIVE = f"{FOLDER}/active"
@@ -34,15 +32,8 @@ _SKILL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Held:
-    """One state file as read: what it says, and what was wrong with it."""
-
-    path: Path
-    raw: bytes
-    mtime: float
-    state: State  # where something was wrong, the last good copy
-    problems: tuple[str, ...] = ()
-    broken: bool = False  # no JSON, or no state any more
+class Held(Kept[State]):
+    """One state file as read."""
 
     @property
     def key(self) -> str:
@@ -62,19 +53,6 @@ class Held:
         """When it was last touched: what it says, or the file's own time after an edit by hand."""
         edited = clock.from_mtime(self.mtime)
         return max(edited, self.state.last_activity or edited)
-
-
-@dataclass(frozen=True)
-class Unusable:
-    """A file that lies where states lie, but tells nothing."""
-
-    path: Path
-    reason: str
-    kind: Literal["foreign", "wrong", "broken"]  # somebody else's; with a wrong field; no JSON
-
-    @property
-    def is_ours(self) -> bool:
-        return self.kind != "foreign"
 
 
 @dataclass
@@ -156,46 +134,13 @@ def look(store: Store) -> Found:
 
 def read(store: Store, path: Path) -> Held | Unusable:
     """What *path* holds; where it cannot be read, its last good copy."""
-    if not store.holds(path):
-        return Unusable(path, "leads outside the project", "foreign")
-    try:
-        raw, mtime, data = read_settled_json(path, LARGEST)
-    except StateUnreadable as error:
-        return _from_copy(store, path, (error.reason,), broken=True)
-    if not has_shape(data) or not isinstance(data, dict):
-        if store.copies(path) is not None:
-            return _from_copy(store, path, ("no state of a skill any more",), broken=True)
-        return Unusable(path, "not the state of a skill", "foreign")
-    try:
-        return Held(path, raw, mtime, of_json(data))
-    except ValidationError as error:
-        return _from_copy(store, path, problems_of(error), broken=False, data=data)
+    return KIND.read(store, path)
 
 
-def _from_copy(
-    store: Store,
-    path: Path,
-    problems: tuple[str, ...],
-    *,
-    broken: bool,
-    data: dict[str, Any] | None = None,
-) -> Held | Unusable:
-    copies = store.copies(path)
-    good = _good(copies)
-    if copies is None or good is None or (data and not _began_with(data, good)):
-        return Unusable(path, problems[0], "broken" if broken else "wrong")
-    return Held(path, copies.good.encode(), copies.mtime, good, problems, broken)
-
-
-def _began_with(data: dict[str, Any], good: State) -> bool:
-    """Whether *data* is of the run of which *good* is a copy; its file's name is used again."""
+def _began_with(data: Mapping[str, Any], good: State) -> bool:
     header = data.get("workflow")
     created = header.get("created_at") if isinstance(header, dict) else None
     return created is None or created == good.workflow.created_at
 
 
-def _good(copies: Copies | None) -> State | None:
-    try:
-        return read_state(copies.good.encode()) if copies else None
-    except ValueError:
-        return None
+KIND = Kind("the state of a skill", State, Held, has_shape, _began_with)

@@ -11,9 +11,10 @@ from datetime import datetime
 from pathlib import Path
 
 from holdfast.errors import HoldfastError
+from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
 from holdfast.formats.skill import files, inspection, lifecycle
-from holdfast.formats.skill.files import Found, Held
+from holdfast.formats.skill.files import Found
 from holdfast.formats.skill.telling import workflows_of
 
 
@@ -35,13 +36,11 @@ class Skill:
     def sync(self, place: Place, wait: float | None) -> Survey:
         found = files.look(place.store)
         survey = Survey()
-        if wait is not None and (
-            any(_uncopied(place, held) for held in found.active) or _without_a_file(place)
-        ):
+        if wait is not None and holding.copies_due(place.store, files.FOLDER, found.active):
             try:
                 with place.store.lock(wait):
                     found = files.look(place.store)  # what was read outside the lock may be old
-                    _copy(place, found)
+                    holding.keep_copies(place.store, files.FOLDER, found.active)
             except HoldfastError as error:
                 survey.failure = error
         survey.workflows = workflows_of(found, place)
@@ -65,25 +64,6 @@ class Skill:
         lifecycle.note_compaction(place, workflow.key, compacted, wait)
 
 
-def _uncopied(place: Place, held: Held) -> bool:
-    return not held.problems and not place.store.copied_since(held.path, held.mtime)
-
-
-def _without_a_file(place: Place) -> list[Path]:
-    """Copies whose file is gone; another run may get a file of the same name."""
-    return [path for path in place.store.copied_below(files.FOLDER) if not path.exists()]
-
-
-def _copy(place: Place, found: Found) -> None:
-    for path in _without_a_file(place):
-        place.store.forget(path)
-    for held in found.active:
-        if _uncopied(place, held):
-            before = place.store.copies(held.path)
-            previous = before.good.encode() if before else None
-            place.store.keep(held.path, held.raw, previous)
-
-
 def _looked(place: Place, found: Found) -> list[tuple[str, str]]:
     relative = place.store.relative
     states = (*found.active, *found.completed)
@@ -94,19 +74,8 @@ def _looked(place: Place, found: Found) -> list[tuple[str, str]]:
 
 def _notes(place: Place, found: Found) -> list[str]:
     """What the person has to be told, one line each."""
-    relative = place.store.relative
-    lines = []
-    for held in (*found.active, *found.completed):
-        if held.problems:
-            more = f" and {len(held.problems) - 1} more" if len(held.problems) > 1 else ""
-            lines.append(
-                f"{relative(held.path)} could not be read ({held.problems[0]}{more}); "
-                "its last good copy is used"
-            )
+    store = place.store
+    lines = holding.unreadable(store, (*found.active, *found.completed), found.unusable)
     for held in found.live:
-        lines += [f"{relative(held.path)}: {each}" for each in held.state.unknown_words]
-    return lines + [
-        f"{relative(each.path)} could not be read: {each.reason}"
-        for each in found.unusable
-        if each.is_ours
-    ]
+        lines += [f"{store.relative(held.path)}: {each}" for each in held.state.unknown_words]
+    return lines

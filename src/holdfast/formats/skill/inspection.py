@@ -11,22 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
-
 from holdfast.formats.base import Report
-from holdfast.formats.skill.model import EXACT, Index, State, has_shape
-from holdfast.plaintext import one_line
+from holdfast.formats.document import EXACT
+from holdfast.formats.skill.model import Index, State, has_shape
+from holdfast.formats.strictness import found, lacking, strictly
 from holdfast.regular import decode_json
 
-_KINDS = {
-    "bool": "true or false",
-    "dict": "an object",
-    "int": "a whole number",
-    "list": "a list",
-    "model": "an object",
-    "string": "a text",
-}
 _REQUIRED: dict[str, str] = {
     "_schema.version": "the version, as text",
     "_schema.skill": "the skill's name",
@@ -54,45 +44,15 @@ def inspect(path: Path, raw: bytes) -> Report | None:
     except ValueError as error:
         return Report("skill", (f"not JSON: {error}",)) if lies_there else None
     if isinstance(data, dict) and "active_workflows" in data:
-        return Report("skill", _strictly(Index, data))
+        return Report("skill", strictly(Index, data))
     if not isinstance(data, dict) or not has_shape(data):
         return None
     return Report("skill", tuple(dict.fromkeys(_problems(data))))
 
 
-def problems_of(error: ValidationError) -> tuple[str, ...]:
-    """Each wrong field with its path: "tasks.1.status: expected …, found …"."""
-    return tuple(_wrong(item) for item in error.errors(include_url=False))
-
-
-def _wrong(item: ErrorDetails) -> str:
-    where = ".".join(str(part) for part in item["loc"])
-    kind, context = item["type"], item.get("ctx", {})
-    found = "nothing" if kind == "missing" else one_line(repr(item["input"]), 80)
-    if kind == "literal_error":
-        expected = f"one of {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
-    elif kind == "value_error":
-        expected = str(context["error"])
-    else:
-        expected = _KINDS.get(kind.partition("_")[0], "a value")
-    return f"{where}: expected {expected}, found {found}"
-
-
-def _strictly(model: type[BaseModel], data: dict[str, Any]) -> tuple[str, ...]:
-    try:
-        model.model_validate(data, strict=True, context=EXACT)
-    except ValidationError as error:
-        return problems_of(error)
-    return ()
-
-
 def _problems(data: dict[str, Any]) -> Iterator[str]:
-    for where, expected in _REQUIRED.items():
-        outer, _, inner = where.partition(".")
-        section = data.get(outer)
-        if section is None or (inner and isinstance(section, dict) and section.get(inner) is None):
-            yield f"{where}: expected {expected}, found nothing"
-    wrong = _strictly(State, data)
+    yield from lacking(data, _REQUIRED)
+    wrong = strictly(State, data)
     yield from wrong
     if not wrong:
         yield from _beyond_types(State.model_validate(data, context=EXACT))
@@ -102,19 +62,19 @@ def _beyond_types(state: State) -> Iterator[str]:
     machine = state.state_machine
     names = [phase.name for phase in machine.phases]
     if names and machine.current_phase and machine.current_phase not in names:
-        found = one_line(repr(machine.current_phase), 80)
-        yield f"state_machine.current_phase: expected one of {', '.join(names)}, found {found}"
+        there = found(machine.current_phase)
+        yield f"state_machine.current_phase: expected one of {', '.join(names)}, found {there}"
     for at, phase in enumerate(machine.phases):
         where = f"state_machine.phases.{at}"
         if phase.name in names[:at]:
             yield f"{where}.name: expected a name of its own, found {phase.name!r} again"
         if phase.progress is not None and not _PROGRESS.fullmatch(phase.progress):
-            found = one_line(repr(phase.progress), 80)
-            yield f"{where}.progress: expected done/all, such as 5/7, found {found}"
+            there = found(phase.progress)
+            yield f"{where}.progress: expected done/all, such as 5/7, found {there}"
     for at, task in enumerate(state.tasks):
         if task.index != at + 1:
-            found = "nothing" if task.index is None else str(task.index)
-            yield f"tasks.{at}.index: expected {at + 1}, its place in the list, found {found}"
+            there = "nothing" if task.index is None else str(task.index)
+            yield f"tasks.{at}.index: expected {at + 1}, its place in the list, found {there}"
     for at, event in enumerate(state.history):
         for name in ("at", "event"):
             if not isinstance(event.get(name), str):

@@ -19,9 +19,10 @@ from typing import Concatenate, ParamSpec
 from holdfast import clock
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable, StateUnwritable
 from holdfast.formats.base import Place
+from holdfast.formats.holding import Unusable
 from holdfast.formats.skill import beginnings, endings, facts, files, index
-from holdfast.formats.skill.files import Found, Held, Unusable
-from holdfast.formats.skill.model import State, read
+from holdfast.formats.skill.files import Found, Held
+from holdfast.formats.skill.model import State
 from holdfast.formats.skill.moving import refuse_ended, stamp
 from holdfast.formats.skill.standing import KEPT_WHEN_COMPLETED, standing, untouched, working
 from holdfast.store import COMMAND_WAIT
@@ -290,7 +291,7 @@ def _key(unusable: Unusable) -> str:
 def _put(place: Place, path: Path, state: State, previous: bytes | None = None) -> Held:
     """Write *state*, which can be read again; to be called inside the lock."""
     encoded = state.encode()
-    written = read(encoded)
+    written = files.KIND.parse(encoded)
     place.store.write(path, encoded)
     place.store.keep(path, encoded, previous)
     return Held(path, encoded, place.now.timestamp(), written)

@@ -1,34 +1,29 @@
 """The state file of a skill: its model, reading it and writing it.
 
-What the document names is checked as far as we act on it. Everything else stays, and so does the
-order in which somebody wrote it: a written file differs from the one that was read by what changed.
-Files come from jq and from hands, too, so reading takes an absent or null section as empty, a bare
-name for an object with that name, and "In Progress" for in_progress. With EXACT as the context,
-nothing of that is done, for `inspect`.
+What the document names is checked as far as we act on it; see formats/document. Files come from jq
+and from hands, too, so reading takes an absent or null section as empty, a bare name for an object
+with that name, and "In Progress" for in_progress.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    ValidationInfo,
-    model_validator,
+from pydantic import BeforeValidator, Field
+
+from holdfast.formats.document import (
+    Document,
+    Open,
+    Texts,
+    Time,
+    moment,
+    plain,
+    shaped,
+    tolerant,
+    word,
 )
-
-from holdfast import clock
-from holdfast.regular import decode_json
-
-EXACT = "exact"
 
 TDD_PHASES = ("red", "green", "refactor")  # of a task; a /tdd has "commit" behind them
 
@@ -36,7 +31,7 @@ TDD_PHASES = ("red", "green", "refactor")  # of a task; a /tdd has "commit" behi
 _DONE = dict.fromkeys(("complete", "done", "passed", "skipped"), "completed")
 _GOING = dict.fromkeys(("active", "failed", "running", "started"), "in_progress")
 _OF_WORK = {
-    **{word: word for word in ("pending", "in_progress", "completed")},
+    **{each: each for each in ("pending", "in_progress", "completed")},
     **_DONE,
     **_GOING,
     "todo": "pending",
@@ -57,30 +52,9 @@ _OF_RESULTS = {
 }
 
 
-def _tolerant(meant: Callable[[Any], Any]) -> BeforeValidator:
-    def read_as_meant(value: object, info: ValidationInfo) -> object:
-        return value if info.context == EXACT else meant(value)
-
-    return BeforeValidator(read_as_meant)
-
-
-def _plain(value: str) -> str:
-    return "_".join(value.lower().replace("-", " ").split())
-
-
-def _word(known: Mapping[str, str]) -> BeforeValidator:
-    def meant(value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        word = _plain(value)
-        return known.get(word, word)
-
-    return _tolerant(meant)
-
-
 def _known_word(known: Mapping[str, str]) -> BeforeValidator:
     """What is not known stays as it stands."""
-    return _tolerant(
+    return tolerant(
         lambda value: known.get(value.strip().lower(), value) if isinstance(value, str) else value
     )
 
@@ -89,9 +63,9 @@ def _work_word(known: Mapping[str, str]) -> BeforeValidator:
     """What is not known is taken as pending; `unknown_words` tells of it."""
 
     def meant(value: object) -> object:
-        return known.get(_plain(value), "pending") if isinstance(value, str) else "pending"
+        return known.get(plain(value), "pending") if isinstance(value, str) else "pending"
 
-    return _tolerant(meant)
+    return tolerant(meant)
 
 
 def _by_name(field: str) -> BeforeValidator:
@@ -102,26 +76,10 @@ def _by_name(field: str) -> BeforeValidator:
             return value if value.get(field) is not None else {**value, field: ""}
         return {field: value if isinstance(value, str) else ""}
 
-    return _tolerant(meant)
+    return tolerant(meant)
 
 
-def _shaped(kind: type[list[Any] | dict[str, Any]]) -> BeforeValidator:
-    """Null, or another shape, is an empty one."""
-    return _tolerant(lambda value: value if isinstance(value, kind) else kind())
-
-
-def _time(value: object, info: ValidationInfo) -> object:
-    if info.context == EXACT and moment(value) is None and value is not None:
-        raise ValueError("a time in ISO 8601, such as 2025-01-08T20:00:00Z")
-    return value
-
-
-def moment(value: object) -> datetime | None:
-    """The time that a file states, with whatever offset; None when it is none."""
-    return clock.parse(value) if isinstance(value, str) else None
-
-
-Status = Annotated[Literal["in_progress", "completed", "blocked", "abandoned"], _word(_OF_WORKFLOW)]
+Status = Annotated[Literal["in_progress", "completed", "blocked", "abandoned"], word(_OF_WORKFLOW)]
 PhaseStatus = Annotated[
     Literal["pending", "in_progress", "completed", "blocked"], _work_word(_OF_PHASE)
 ]
@@ -129,36 +87,15 @@ WorkStatus = Annotated[
     Literal["pending", "in_progress", "completed"],
     _work_word({**_OF_WORK, "blocked": "in_progress"}),
 ]
-Time = Annotated[Any, AfterValidator(_time)]
+_Empty = shaped(dict)
 
 
-def _texts(value: object) -> list[str]:
-    return [str(each) for each in value if each is not None] if isinstance(value, list) else []
-
-
-Texts = Annotated[list[str], _tolerant(_texts)]
-_Empty = _shaped(dict)
-
-
-class _Open(BaseModel):
-    """An object of the document; members that it does not name are kept."""
-
-    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _null_is_absent(cls, value: Any, info: ValidationInfo) -> Any:
-        if info.context == EXACT or not isinstance(value, dict):
-            return value
-        return {key: each for key, each in value.items() if each is not None}
-
-
-class About(_Open):
+class About(Open):
     version: str = "1.0"
     skill: str | None = None
 
 
-class Header(_Open):
+class Header(Open):
     id: str | None = None
     status: Status = "in_progress"
     created_at: Time = None
@@ -167,23 +104,23 @@ class Header(_Open):
     branch: str | None = None
 
 
-class Context(_Open):
+class Context(Open):
     feature_file: str | None = None
     feature_title: str | None = None
     folder_mode: bool | None = None
     folder_path: str | None = None
-    folder_features: Annotated[list[Any], _shaped(list)] = []
+    folder_features: Annotated[list[Any], shaped(list)] = []
     task_description: str | None = None
     task_index: int | None = None
 
 
-class Phase(_Open):
+class Phase(Open):
     name: str
     status: PhaseStatus = "pending"
     started_at: Time = None
     completed_at: Time = None
     progress: str | None = None
-    steps: Annotated[list[Any], _shaped(list)] = []
+    steps: Annotated[list[Any], shaped(list)] = []
     # Of the phases of a /tdd:
     test_file: str | None = None
     test_name: str | None = None
@@ -199,14 +136,14 @@ class Phase(_Open):
         return [name for name in names if isinstance(name, str)]
 
 
-class Machine(_Open):
+class Machine(Open):
     current_phase: str | None = None
     current_step: str | None = None
     cycle_count: int | None = None
-    phases: Annotated[list[Annotated[Phase, _by_name("name")]], _shaped(list)] = []
+    phases: Annotated[list[Annotated[Phase, _by_name("name")]], shaped(list)] = []
 
 
-class TaskPhases(_Open):
+class TaskPhases(Open):
     red: WorkStatus = "pending"
     green: WorkStatus = "pending"
     refactor: WorkStatus = "pending"
@@ -225,7 +162,7 @@ class TaskPhases(_Open):
         return any(getattr(self, name) != "pending" for name in TDD_PHASES)
 
 
-class Task(_Open):
+class Task(Open):
     index: int | None = None
     description: str = ""
     status: WorkStatus = "pending"
@@ -233,7 +170,7 @@ class Task(_Open):
     tdd_phases: TaskPhases | None = None
 
 
-class Checkpoint(_Open):
+class Checkpoint(Open):
     status: WorkStatus = "pending"
     last_run: Time = None
     passed: bool | None = None
@@ -243,7 +180,7 @@ class Checkpoint(_Open):
         return self.status == "completed" and self.passed is not False
 
 
-class LastTests(_Open):
+class LastTests(Open):
     test_command: str | None = None
     last_run: Time = None
     last_result: Annotated[str | None, _known_word(_OF_RESULTS)] = None
@@ -251,29 +188,27 @@ class LastTests(_Open):
     passing_tests: Texts = []
 
 
-class ModifiedFile(_Open):
+class ModifiedFile(Open):
     path: str
     phase: str | None = None
     lines_added: int | None = None
 
 
-_shaped_or_none = _tolerant(lambda value: value if isinstance(value, dict) else None)
+_shaped_or_none = tolerant(lambda value: value if isinstance(value, dict) else None)
 
 
-class State(_Open):
+class State(Document):
     """One workflow of a skill."""
 
     about: Annotated[About, _Empty] = Field(default_factory=About, alias="_schema")
     workflow: Header
     context: Annotated[Context, _Empty] = Field(default_factory=Context)
     state_machine: Annotated[Machine, _Empty] = Field(default_factory=Machine)
-    tasks: Annotated[list[Annotated[Task, _by_name("description")]], _shaped(list)] = []
+    tasks: Annotated[list[Annotated[Task, _by_name("description")]], shaped(list)] = []
     test_state: Annotated[LastTests | None, _shaped_or_none] = None
-    files_modified: Annotated[list[Annotated[ModifiedFile, _by_name("path")]], _shaped(list)] = []
-    checkpoints: Annotated[dict[str, Annotated[Checkpoint, _by_name("status")]], _shaped(dict)] = {}
-    history: Annotated[list[Annotated[dict[str, Any], _by_name("event")]], _shaped(list)] = []
-
-    _source: dict[str, Any] = PrivateAttr(default_factory=dict)  # the JSON that it was read from
+    files_modified: Annotated[list[Annotated[ModifiedFile, _by_name("path")]], shaped(list)] = []
+    checkpoints: Annotated[dict[str, Annotated[Checkpoint, _by_name("status")]], shaped(dict)] = {}
+    history: Annotated[list[Annotated[dict[str, Any], _by_name("event")]], shaped(list)] = []
 
     @property
     def skill(self) -> str:
@@ -351,62 +286,24 @@ class State(_Open):
         written: list[object] = []
         if machine.phases:
             read_as += [(f"phase {each.name!r}", each.status) for each in machine.phases]
-            written += self._source["state_machine"]["phases"]
+            written += self.source["state_machine"]["phases"]
         if self.tasks:
             read_as += [(f"task {self.number(each)}", each.status) for each in self.tasks]
-            written += self._source["tasks"]
+            written += self.source["tasks"]
         read_as += [
             (f"checkpoint {name!r}", each.status) for name, each in self.checkpoints.items()
         ]
-        written += [self._source["checkpoints"][name] for name in self.checkpoints]
+        written += [self.source["checkpoints"][name] for name in self.checkpoints]
         return [
             f"{what} is {word!r}, which is taken as {status!r}"
             for (what, status), raw in zip(read_as, written, strict=True)
-            if (word := _stated_status(raw)) and _plain(word) not in {status, *_OF_WORK}
+            if (word := _stated_status(raw)) and plain(word) not in {status, *_OF_WORK}
         ]
-
-    def read_from(self, source: dict[str, Any]) -> State:
-        """The same, so that what is written keeps the order of *source*."""
-        self._source = source
-        return self
-
-    def to_json(self) -> dict[str, Any]:
-        """What is written: the JSON that was read, with what has changed since."""
-        now = _dumped(self)
-        if not self._source:
-            return now
-        result: dict[str, Any] = _changed(self._source, _dumped(of_json(self._source)), now)
-        return result
-
-    def encode(self) -> bytes:
-        text = json.dumps(self.to_json(), ensure_ascii=False, indent=2) + "\n"
-        return text.encode("utf-8", "backslashreplace")
 
 
 def _stated_status(work: object) -> str | None:
     word = work.get("status") if isinstance(work, dict) else None
     return word if isinstance(word, str) else None
-
-
-def _dumped(state: State) -> dict[str, Any]:
-    return state.model_dump(by_alias=True, exclude_unset=True)
-
-
-def _changed(source: Any, read: Any, now: Any) -> Any:
-    """*source*, which was understood as *read*, with what is different *now*."""
-    if now == read:
-        return source
-    if isinstance(source, dict) and isinstance(read, dict) and isinstance(now, dict):
-        kept = [key for key in source if key in now or key not in read]
-        new = [key for key in now if key not in source]
-        return {
-            key: _changed(source.get(key), read.get(key), now[key]) if key in now else source[key]
-            for key in (*kept, *new)
-        }
-    if isinstance(source, list) and isinstance(read, list) and isinstance(now, list):
-        known = min(len(source), len(read), len(now))
-        return [*map(_changed, source[:known], read, now), *now[known:]]
-    return now
 
 
 def has_shape(data: object) -> bool:
@@ -417,19 +314,7 @@ def has_shape(data: object) -> bool:
     return "state_machine" in data or (isinstance(about, dict) and "skill" in about)
 
 
-def of_json(data: dict[str, Any]) -> State:
-    return State.model_validate(data).read_from(data)
-
-
-def read(raw: bytes) -> State:
-    """The state in *raw*, or ValueError."""
-    data = decode_json(raw)
-    if not has_shape(data) or not isinstance(data, dict):
-        raise ValueError("not the state of a skill")
-    return of_json(data)
-
-
-class IndexEntry(_Open):
+class IndexEntry(Open):
     id: str
     skill: str
     feature: str | None = None
@@ -437,7 +322,7 @@ class IndexEntry(_Open):
     last_activity: Time = None
 
 
-class Index(_Open):
+class Index(Open):
     """index.json: the active workflows at a glance."""
 
     schema_version: str

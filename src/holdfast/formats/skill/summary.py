@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from holdfast import clock
+from holdfast.formats.document import moment
 from holdfast.formats.skill import facts
 from holdfast.formats.skill.facts import Pushed
-from holdfast.formats.skill.model import Phase, State, Task, moment
+from holdfast.formats.skill.model import Phase, State, Task
 from holdfast.formats.skill.moving import blocked_by, is_blocked
 from holdfast.formats.skill.phases import EXECUTION, current_step, steps_left
 from holdfast.plaintext import one_line

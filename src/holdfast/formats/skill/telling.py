@@ -10,9 +10,10 @@ from typing import Any
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
 from holdfast.formats.base import Place, Standing, Workflow
+from holdfast.formats.document import moment
 from holdfast.formats.skill import facts, summary
 from holdfast.formats.skill.files import Found, Held
-from holdfast.formats.skill.model import State, moment
+from holdfast.formats.skill.model import State
 from holdfast.formats.skill.moving import is_blocked
 from holdfast.formats.skill.phases import EXECUTION, missing
 from holdfast.formats.skill.pushed import is_pushed

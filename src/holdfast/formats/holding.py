@@ -1,0 +1,141 @@
+"""State files that lie as others wrote them, each with its last good copy behind it.
+
+A file counts by its shape: what somebody else keeps in the same place is left alone. One that cannot
+be read is told, and its last good copy is used. Hooks keep the copies, in our own folder, and leave
+the files as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import ValidationError
+
+from holdfast.errors import StateUnreadable
+from holdfast.formats.document import Document
+from holdfast.formats.strictness import problems_of
+from holdfast.regular import decode_json, read_settled_json
+from holdfast.store import LARGEST, Store
+
+D = TypeVar("D", bound=Document)
+
+
+@dataclass(frozen=True)
+class Kept(Generic[D]):
+    """One state file as read: what it says, and what was wrong with it."""
+
+    path: Path
+    raw: bytes
+    mtime: float
+    state: D  # where something was wrong, the last good copy
+    problems: tuple[str, ...] = ()
+    broken: bool = False  # no JSON, or no state any more
+
+
+K = TypeVar("K", bound=Kept[Any])
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """A file that lies where states lie, but tells nothing."""
+
+    path: Path
+    reason: str
+    kind: Literal["foreign", "wrong", "broken"]  # somebody else's; with a wrong field; no JSON
+
+    @property
+    def is_ours(self) -> bool:
+        return self.kind != "foreign"
+
+
+@dataclass(frozen=True)
+class Kind(Generic[D, K]):
+    """What a kind of state file is like, and what it is read as."""
+
+    what: str  # "the state of a skill"
+    model: type[D]
+    held: type[K]
+    has_shape: Callable[[object], bool]
+    # Whether what cannot be used as it stands is of the run that a copy is of: a name is used again.
+    is_same: Callable[[Mapping[str, Any], D], bool] = lambda _, __: True
+
+    def read(self, store: Store, path: Path) -> K | Unusable:
+        """What *path* holds; where it cannot be read, its last good copy."""
+        if not store.holds(path):
+            return Unusable(path, "leads outside the project", "foreign")
+        try:
+            raw, mtime, data = read_settled_json(path, LARGEST)
+        except StateUnreadable as error:
+            return self._from_copy(store, path, (error.reason,), None)
+        if not isinstance(data, dict) or not self.has_shape(data):
+            if store.copies(path) is not None:
+                return self._from_copy(store, path, (f"not {self.what} any more",), None)
+            return Unusable(path, f"not {self.what}", "foreign")
+        try:
+            return self.held(path, raw, mtime, self.model.of_json(data))
+        except ValidationError as error:
+            return self._from_copy(store, path, problems_of(error), data)
+
+    def parse(self, raw: bytes) -> D:
+        """The state in *raw*, or ValueError."""
+        data = decode_json(raw)
+        if not isinstance(data, dict) or not self.has_shape(data):
+            raise ValueError(f"not {self.what}")
+        return self.model.of_json(data)
+
+    def _from_copy(
+        self, store: Store, path: Path, problems: tuple[str, ...], data: dict[str, Any] | None
+    ) -> K | Unusable:
+        """*data* is what the file says where that is JSON of the right shape."""
+        copies, broken = store.copies(path), data is None
+        try:
+            good = self.parse(copies.good.encode()) if copies else None
+        except ValueError:
+            good = None
+        if copies is None or good is None or (data and not self.is_same(data, good)):
+            return Unusable(path, problems[0], "broken" if broken else "wrong")
+        return self.held(path, copies.good.encode(), copies.mtime, good, problems, broken)
+
+
+def keep_copies(store: Store, folder: str, held: Iterable[Kept[Any]]) -> None:
+    """Copy what has changed, and forget what is gone; to be called inside the lock."""
+    for path in _without_a_file(store, folder):
+        store.forget(path)
+    for each in held:
+        if _is_uncopied(store, each):
+            before = store.copies(each.path)
+            store.keep(each.path, each.raw, before.good.encode() if before else None)
+
+
+def copies_due(store: Store, folder: str, held: Iterable[Kept[Any]]) -> bool:
+    """Whether `keep_copies` has something to do."""
+    return any(_is_uncopied(store, each) for each in held) or bool(_without_a_file(store, folder))
+
+
+def _is_uncopied(store: Store, held: Kept[Any]) -> bool:
+    return not held.problems and not store.copied_since(held.path, held.mtime)
+
+
+def _without_a_file(store: Store, folder: str) -> list[Path]:
+    """Copies whose file is gone; another run may get a file of the same name."""
+    return [path for path in store.copied_below(folder) if not path.exists()]
+
+
+def unreadable(store: Store, held: Iterable[Kept[Any]], lost: Sequence[Unusable]) -> list[str]:
+    """What the person has to be told, one line each."""
+    lines = []
+    for each in held:
+        if each.problems:
+            more = f" and {len(each.problems) - 1} more" if len(each.problems) > 1 else ""
+            lines.append(
+                f"{store.relative(each.path)} could not be read ({each.problems[0]}{more}); "
+                "its last good copy is used"
+            )
+    return lines + [
+        f"{store.relative(each.path)} could not be read: {each.reason}"
+        for each in lost
+        if each.is_ours
+    ]

@@ -1,0 +1,71 @@
+"""What is wrong with a document, field by field, in words: "tasks.1.status: expected …, found …"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from holdfast.formats.document import EXACT
+from holdfast.plaintext import one_line
+
+_KINDS = {
+    "bool": "true or false",
+    "dict": "an object",
+    "int": "a whole number",
+    "list": "a list",
+    "model": "an object",
+    "string": "a text",
+}
+_BOUNDS = {
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "string_too_short": "a text that is not empty",
+}
+
+
+def problems_of(error: ValidationError) -> tuple[str, ...]:
+    """Each wrong field with its path: "tasks.1.status: expected …, found …"."""
+    return tuple(_wrong(item) for item in error.errors(include_url=False))
+
+
+def _wrong(item: ErrorDetails) -> str:
+    where = ".".join(str(part) for part in item["loc"])
+    kind, context = item["type"], item.get("ctx", {})
+    there = "nothing" if kind == "missing" else found(item["input"])
+    if kind == "literal_error":
+        expected = f"one of {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
+    elif kind == "value_error":
+        expected = str(context["error"])
+    elif kind in _BOUNDS:
+        expected = _BOUNDS[kind].format(**context)
+    else:
+        expected = _KINDS.get(kind.partition("_")[0], "a value")
+    return f"{where}: expected {expected}, found {there}"
+
+
+def strictly(model: type[BaseModel], data: dict[str, Any]) -> tuple[str, ...]:
+    """What *model* objects to when nothing is tolerated."""
+    try:
+        model.model_validate(data, strict=True, context=EXACT)
+    except ValidationError as error:
+        return problems_of(error)
+    return ()
+
+
+def lacking(data: Mapping[str, Any], required: Mapping[str, str]) -> Iterator[str]:
+    """Which of the *required* fields, such as "workflow.id", are absent or null."""
+    for where, expected in required.items():
+        outer, _, inner = where.partition(".")
+        section = data.get(outer)
+        if section is None or (inner and isinstance(section, dict) and section.get(inner) is None):
+            yield f"{where}: expected {expected}, found nothing"
+
+
+def found(value: object) -> str:
+    """A value as a problem names it."""
+    return one_line(repr(value), 80)

@@ -1,0 +1,143 @@
+"""Several files that change as one, although a process may be killed between two of them.
+
+What is to be written is noted first, whole, in a file of our own; then the files are written one by
+one, and the note is removed. Whoever takes the lock next and finds a note brings it to an end. A
+write that fails, because a disk is full, is taken back instead: whoever was told so may try again.
+
+The note lies in the project, which may have come from somewhere else. So it does no more than a
+format allows, by the paths that are its own, and only to files that are as they were noted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from holdfast.errors import HoldfastError, StateUnreadable
+from holdfast.regular import read_file, read_json
+from holdfast.store import LARGEST, Store
+from holdfast.versions import refuse_newer, stamped
+
+_LARGEST = 16 * LARGEST
+
+
+class Change(NamedTuple):
+    """What a file is to hold; None when it is to go."""
+
+    path: Path
+    data: bytes | None
+
+
+def write(store: Store, name: str, changes: Sequence[Change]) -> None:
+    """Make all *changes*, in their order, or none; to be called inside the lock.
+
+    Before it, what is unfinished under *name* has to be finished.
+    """
+    befores = [_content(each.path) for each in changes]
+    note = _note(store, name)
+    entries = [
+        {
+            "path": store.relative(path),
+            "before": _digest(before),
+            "after": None if data is None else data.decode("utf-8", "surrogateescape"),
+        }
+        for (path, data), before in zip(changes, befores, strict=True)
+    ]
+    store.write(note, json.dumps(stamped("unfinished", {"changes": entries})).encode())
+    try:
+        for each in changes:
+            _make(store, each)
+    except HoldfastError:
+        # Where that fails as well, the note stays, and the next one goes on with it.
+        for each, before in zip(changes, befores, strict=True):
+            if _content(each.path) != before:
+                _make(store, Change(each.path, before))
+        store.remove(note, folder_too=False)
+        raise
+    store.remove(note, folder_too=False)
+
+
+def is_unfinished(store: Store, name: str) -> bool:
+    """Whether somebody was killed in the middle of a change."""
+    return _note(store, name).exists()
+
+
+def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) -> list[str]:
+    """Bring what is unfinished under *name* to an end; to be called inside the lock.
+
+    Only paths, relative to the root, that are *allowed* are written. Returns what was done and what
+    could not be, one line each.
+    """
+    note = _note(store, name)
+    if not note.exists():
+        return []
+    refuse_newer("unfinished", note, store.relative(note))
+    done: list[str] = []
+    left: list[str] = []
+    for path, before, data in _entries(store, note, allowed):
+        there = _digest(_content(path))
+        if there == _digest(data):
+            continue
+        if there == before:
+            _make(store, Change(path, data))
+            done.append(store.relative(path))
+        else:
+            left.append(store.relative(path))
+    lines = []
+    if done:
+        lines.append(f"a command was interrupted; it was brought to an end: {', '.join(done)}")
+    if left:
+        aside = store.relative(store.set_aside(note, stamp, move=True))
+        lines.append(
+            f"a command was interrupted, and since then somebody changed {', '.join(left)}; "
+            f"what it was about to write lies in {aside}"
+        )
+    else:
+        store.remove(note, folder_too=False)
+    return lines
+
+
+def _note(store: Store, name: str) -> Path:
+    return store.private / "unfinished" / f"{name}.json"
+
+
+def _entries(
+    store: Store, note: Path, allowed: Callable[[str], bool]
+) -> list[tuple[Path, str | None, bytes | None]]:
+    try:
+        record = read_json(note, _LARGEST)
+    except StateUnreadable:
+        return []
+    found: list[tuple[Path, str | None, bytes | None]] = []
+    changes = record.get("changes") if isinstance(record, dict) else None
+    for each in changes if isinstance(changes, list) else ():
+        match each:
+            case {
+                "path": str(path),
+                "before": str() | None as before,
+                "after": str() | None as after,
+            } if allowed(path) and ".." not in path and store.holds(store.root / path):
+                data = None if after is None else after.encode("utf-8", "surrogateescape")
+                found.append((store.root / path, before, data))
+    return found
+
+
+def _make(store: Store, change: Change) -> None:
+    if change.data is None:
+        store.remove(change.path, folder_too=False)
+    else:
+        store.write(change.path, change.data)
+
+
+def _content(path: Path) -> bytes | None:
+    with contextlib.suppress(StateUnreadable):
+        return read_file(path, _LARGEST, follow=False)[0]
+    return None
+
+
+def _digest(data: bytes | None) -> str | None:
+    return None if data is None else hashlib.sha256(data).hexdigest()
