@@ -82,11 +82,9 @@ def disagreements(run: Run) -> tuple[str, ...]:
 
 
 def reconciled(run: Run, at: str) -> Reconciled:
-    """What holds; to be called for a run whose workflow-state.json can be read."""
-    if not isinstance(run.main, HeldState):
-        raise AssertionError("without workflow-state.json nothing can be compared")
-    state = run.main.state.model_copy(deep=True)
-    lines = disagreements(run)
+    """What holds; refused where workflow-state.json cannot be read or contradicts itself."""
+    found = readable_state(run)
+    state = found.model_copy(deep=True)
     state.current_phase = _in_work(state) or state.current_phase
     wrong = contradictions(state)
     if wrong:
@@ -94,22 +92,20 @@ def reconciled(run: Run, at: str) -> Reconciled:
             f"workflow-state.json of {state.name!r} contradicts itself: {wrong[0]}",
             hint="Correct the field, or see what the other files say: holdfast gate recover",
         )
-    statuses = {name: _followed(run, run.main.state, name, at) for name in PHASES}
-    return Reconciled(Content(state, statuses), lines)
+    statuses = {name: _followed(run, found, name, at) for name in PHASES}
+    return Reconciled(Content(state, statuses), disagreements(run))
 
 
-def refuse_unreadable(run: Run) -> None:
-    """The document: "the file is corrupted - do NOT proceed"."""
-    if isinstance(run.main, Unusable):
-        raise HoldfastError(
-            f"workflow-state.json of {run.slug!r} cannot be used: {run.main.reason}",
-            hint="See what can be made of the other files: holdfast gate recover",
-        )
-    if run.main.problems:
-        raise HoldfastError(
-            f"workflow-state.json of {run.slug!r} cannot be used: {run.main.problems[0]}",
-            hint="Correct it, or see what can be made of the other files: holdfast gate recover",
-        )
+def readable_state(run: Run) -> State:
+    """What workflow-state.json says. The document: "the file is corrupted - do NOT proceed"."""
+    main = run.main
+    if isinstance(main, HeldState) and not main.problems:
+        return main.state
+    reason = main.reason if isinstance(main, Unusable) else main.problems[0]
+    raise HoldfastError(
+        f"workflow-state.json of {run.slug!r} cannot be used: {reason}",
+        hint="Correct it, or see what can be made of the other files: holdfast gate recover",
+    )
 
 
 def refuse_unreadable_status(run: Run) -> None:
@@ -166,10 +162,12 @@ def _agree(state: State, status: Status, name: PhaseName) -> bool:
 def _followed(run: Run, state: State, name: PhaseName, at: str) -> Status:
     """The status.json of a phase, with what workflow-state.json says; its history stays."""
     held, summary = run.statuses[name], state.phases[name]
-    known = isinstance(held, HeldStatus)
-    status = held.state.model_copy(deep=True) if known else new_status(name)
-    if known and not held.problems and _agree(state, status, name):
-        return status
+    if isinstance(held, Unusable):
+        status = new_status(name)
+    else:
+        status = held.state.model_copy(deep=True)
+        if not held.problems and _agree(state, status, name):
+            return status
     status.status, status.iterations = summary.status, summary.iterations
     if status.status in _SETTLED:
         status.current_feedback = None
