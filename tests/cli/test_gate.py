@@ -231,17 +231,25 @@ def test_what_is_possible_is_what_is_taken(reviewed: Project) -> None:
 def test_validate_names_what_is_wrong(feature: Project) -> None:
     """In any of the six files, or between them; exit 1."""
     put(feature, {**status(feature, 2), "iterations": 7}, f"{NAMES[1]}/status.json")
+    put(feature, "[1, 2]", f"{NAMES[2]}/status.json")
+    (feature.root / FOLDER / NAMES[3] / "status.json").unlink()
     data = read(feature)
     data["phases"][NAMES[0]]["iterations"] = 2
     put(feature, data)
     done = feature.run("gate", "validate", check=False)
     assert done.returncode == 1
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert "02-architecture/status.json: iterations: expected at most 4, found 7" in lines
-    assert any("said in_progress, iteration 0" in line for line in lines)
+    assert done.stdout.startswith(f"{FOLDER}: 4 problems\n")
     told = json.loads(feature.run("gate", "validate", "--json", check=False).stdout)
-    assert told["valid"] is False
-    assert len(told["problems"]) == len(lines) - 1
+    assert (told["feature"], told["valid"]) == ("user-auth", False)
+    assert told["problems"] == [
+        (
+            "status.json of 01-requirements said in_progress, iteration 0; "
+            "workflow-state.json says in_progress, iteration 2, which holds"
+        ),
+        "02-architecture/status.json: iterations: expected at most 4, found 7",
+        "03-implementation/status.json: not the status of a phase any more",
+        "04-testing/status.json: it is missing",
+    ]
 
 
 @pytest.mark.parametrize("name", [[], ["-w", "user-auth"]])
