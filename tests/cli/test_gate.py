@@ -125,7 +125,8 @@ def test_only_new_comments_count(reviewed: Project) -> None:
     gate(reviewed, "approve-internal", "x")
     line = refused(reviewed, "request-changes", "--comments", "comments.json")
     assert "there is nothing new since 2099-01-01T00:09:00Z" in line
-    gate(reviewed, "approve", "--comments", "comments.json")
+    reviewed.write("older.json", json.dumps([old]))
+    gate(reviewed, "approve", "--comments", "older.json")
     assert read(reviewed)["last_reviewed_at"] == "2099-01-01T00:09:00Z"
 
 

@@ -131,6 +131,19 @@ def test_a_hook_brings_it_to_an_end_as_well(
     assert read(holdfast_project)["phases"][NAMES[0]]["iterations"] == 2
 
 
+def test_a_command_that_is_refused_has_finished_what_was_interrupted(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It cannot say so itself; the next start of a session does."""
+    here = begin(holdfast_project)
+    walk(here, "submit")
+    assert killed_at(holdfast_project, "revise", "replace", 3, "after")
+    with pytest.raises(IllegalMove):
+        do(here, "approve")
+    assert status(holdfast_project, 1)["iterations"] == 2
+    assert "a command was interrupted; it was brought to an end" in compaction_cycle().message
+
+
 ESCALATE_AGAIN = """
 import sys
 from datetime import UTC, datetime

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast import together
+from holdfast import ledger, together
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.base import Place
 from holdfast.formats.document import encoded, stamp
@@ -99,8 +99,7 @@ def start(
     """Begin a feature: its description, the state and all five status.json, and what goes *also*."""
     store, folder = place.store, files.folder_of(place.store, slug)
     content = machine.begin(slug, stamp(place.now), title=title, branch=branch)
-    with store.lock(COMMAND_WAIT):
-        lines = finish(place)
+    with _locked(place) as lines:
         refuse_taken(store, folder)
         described = Change(folder / files.DESCRIPTION, description.encode())
         run = files.read(store, folder)
@@ -114,7 +113,7 @@ def refuse_taken(store: Store, folder: Path) -> None:
     if there:
         raise IllegalMove(
             f"{folder.name!r} is begun already: there is {store.relative(there)}",
-            hint=f"Go on with it: holdfast gate status {folder.name}. Or choose another slug.",
+            hint=f"Go on with it: holdfast gate status -w {folder.name}. Or choose another slug.",
         )
 
 
@@ -123,11 +122,22 @@ def finish(place: Place) -> list[str]:
     return together.finish(place.store, UNFINISHED, files.is_ours, _stamp(place))
 
 
+@contextlib.contextmanager
+def _locked(place: Place) -> Iterator[list[str]]:
+    """The lock, and what was interrupted and is finished; a command that is refused cannot tell it."""
+    with place.store.lock(COMMAND_WAIT):
+        finished = finish(place)
+        try:
+            yield finished
+        except HoldfastError:
+            ledger.tell_later(place.store, finished, place.now)
+            raise
+
+
 def _carry_out(place: Place, key: str, plan: Callable[[Run], _Plan]) -> Changed:
     """Do what is planned for the feature as it is now."""
     store, folder = place.store, place.root / files.FOLDER / files.slug_of(key)
-    with store.lock(COMMAND_WAIT):
-        finished = finish(place)
+    with _locked(place) as finished:
         for _ in range(_TRIES):
             seen = _content(folder)
             run = files.read(store, folder)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.errors import IllegalMove
+from holdfast.formats.document import moment, stamp
 from holdfast.formats.gated import machine
 from holdfast.formats.gated.machine import Content
 from holdfast.formats.gated.model import PHASES, PhaseName, State
@@ -43,14 +44,14 @@ def approve(content: Content, at: str, comments: Sequence[Comment] | None = None
             f"the pull request has {counted(len(new), 'comment')} that nobody has worked on yet",
             hint="Have them worked on: holdfast gate request-changes --comments FILE",
         )
-    newest = comments[-1].created_at if comments else at
-    return machine.approve(content, at, newest)
+    seen = comments[-1].created_at if comments else at
+    return machine.approve(content, at, _later(content.state, seen))
 
 
 def _feedback(state: State, at: str, said: Said) -> tuple[str, str]:
     """The feedback, and the time from which on comments are new."""
     if said.comments is None:
-        return said.text, at
+        return said.text, _later(state, at)
     new = since(said.comments, state.last_reviewed_at)
     if not new:
         last = state.last_reviewed_at
@@ -59,6 +60,12 @@ def _feedback(state: State, at: str, said: Said) -> tuple[str, str]:
             hint="Where all is well: holdfast gate approve",
         )
     return aggregated(new), new[-1].created_at
+
+
+def _later(state: State, at: str) -> str:
+    """*at*, or last_reviewed_at where that is later: what was worked on is not worked on again."""
+    last = moment(state.last_reviewed_at)
+    return max(at, stamp(last)) if last else at
 
 
 def _refuse_earlier(content: Content, said: Said, phase: PhaseName) -> None:
