@@ -44,7 +44,8 @@ class Unusable:
 
     path: Path
     reason: str
-    kind: Literal["foreign", "wrong", "broken"]  # somebody else's; with a wrong field; no JSON
+    # Somebody else's; with a wrong field; no JSON; not there although it should be.
+    kind: Literal["foreign", "wrong", "broken", "missing"]
 
     @property
     def is_ours(self) -> bool:

@@ -1,0 +1,1 @@
+"""Gated development: five phases with reviews, in workflow/<feature>/."""
