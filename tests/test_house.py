@@ -15,10 +15,9 @@ import yaml
 
 from holdfast import __version__, registration, restore
 from holdfast.cli.main import cli
-from holdfast.formats import signs
+from holdfast.formats import registry, signs
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import look
-from holdfast.formats.registry import FORMATS
 from holdfast.formats.skill import files as skill_files
 from holdfast.handlers import HANDLERS, PART, tool_done
 from holdfast.settings import RESTORE, Settings
@@ -136,7 +135,7 @@ def test_every_command_and_option_has_help() -> None:
 
 def test_the_signs_name_every_format_and_where_it_lies() -> None:
     """A format without a sign would silently be switched off."""
-    assert set(signs.SIGNS) == {each.name for each in FORMATS}
+    assert set(signs.SIGNS) == {each.name for each in registry.every()}
     assert set(signs.STATE_FILES) == set(signs.SIGNS)
     assert set(signs.SIGNS["canonical"]) == {files.FOLDER, look.LOCAL}
     assert set(signs.SIGNS["skill"]) == {skill_files.FOLDER}

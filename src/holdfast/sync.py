@@ -21,8 +21,8 @@ from holdfast import (
 )
 from holdfast.clock import Clock, ago
 from holdfast.errors import HoldfastError, NewerRecord
+from holdfast.formats import registry
 from holdfast.formats.base import Place, Workflow
-from holdfast.formats.registry import FORMATS
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
 from holdfast.selection import Choice, Circumstances, choose
@@ -186,7 +186,7 @@ def place_for(
 
     def present(root: str) -> bool:
         here = place(root)
-        return any(each.present(here) for each in FORMATS)
+        return any(each.present(here) for each in registry.at(here))
 
     folders = project.candidates(cwd, surroundings.client_project)
     if claim:
@@ -204,10 +204,13 @@ def run(
     wait: float | None,
     saver: str = "",
     stay: bool = True,
+    thorough: bool = False,
 ) -> Synced:
     """Bring every workflow of the project up to date; with *wait* None without writing.
 
-    *saver* is the event or command that it is done for, and is noted with what is saved. A session stays with the root that is recorded for it, unless *stay* is false.
+    *saver* is the event or command that it is done for, and is noted with what is saved. A session
+    stays with the root that is recorded for it, unless *stay* is false. With *thorough*, `looked`
+    also tells of formats of which there is no sign here.
     """
     claim = sessions.recall(surroundings.state_dir, session)
     place = place_for(cwd, claim if stay else None, surroundings, clock, saver)
@@ -217,7 +220,7 @@ def run(
     synced.notes += place.problems
     if not place.settings.enabled:
         return synced
-    for each in FORMATS:
+    for each in registry.every() if thorough else registry.at(place):
         survey = each.sync(place, wait)
         synced.workflows += survey.workflows
         synced.looked += survey.looked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -292,6 +293,26 @@ def loaded(project: Project, payload: Mapping[str, object] | None = None) -> set
         check=True,
     )
     return set(done.stdout.decode().splitlines()[-1].split())
+
+
+def test_a_format_is_loaded_only_where_there_is_a_sign_of_it(holdfast_project: Project) -> None:
+    """A project with one kind of workflow does not pay for the others."""
+    project = holdfast_project
+    project.run("skill", "start", "tdd", "Add the login")
+    formats = {name for name in loaded(project) if name.startswith("holdfast.formats.")}
+    assert "holdfast.formats.skill.format" in formats
+    assert not any(name.endswith(".format") for name in formats - {"holdfast.formats.skill.format"})
+
+
+def test_a_format_is_loaded_where_it_had_a_state_that_is_gone(
+    declared: Project, compaction_cycle: Compactions
+) -> None:
+    """It has to see that somebody ended its workflow by deleting it."""
+    declared.run("skill", "start", "tdd", "Add the login", session="session-1")
+    compaction_cycle.fire("PreCompact")
+    (declared.root / "CLAUDE.local.md").unlink()
+    shutil.rmtree(declared.root / "untracked")
+    assert "holdfast.formats.canonical.format" in loaded(declared)
 
 
 HEAVY = {"pydantic", "yaml", "frontmatter", "filelock", "click", "markdown_it", "pytest"} | {

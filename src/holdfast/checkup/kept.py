@@ -12,7 +12,7 @@ from holdfast import git, hooklog, restore, settings
 from holdfast.checkup.finding import Finding
 from holdfast.errors import StateUnreadable
 from holdfast.formats.base import Format, Report
-from holdfast.formats.registry import FORMATS, format_of
+from holdfast.formats.registry import every, format_of
 from holdfast.formats.signs import DECLARING
 from holdfast.plaintext import one_line
 from holdfast.project import Surroundings
@@ -51,7 +51,7 @@ def _settings(synced: Synced, surroundings: Surroundings) -> Iterator[Finding]:
 def _folders(synced: Synced) -> Iterator[Finding]:
     """Folders that hooks and commands write to, and the files in them."""
     store = synced.place.store
-    wanted = [store.private, *(store.root / folder for each in FORMATS for folder in each.folders)]
+    wanted = [store.private, *(store.root / folder for each in every() for folder in each.folders)]
     if synced.state_dir:
         wanted.append(Path(synced.state_dir))
     found = False
@@ -97,7 +97,7 @@ def _not_writable(path: Path) -> tuple[str, str] | None:
 def _states(synced: Synced) -> Iterator[Finding]:
     """Every state file, as strictly as its document asks."""
     store, count, wrong = synced.place.store, 0, False
-    for each in FORMATS:
+    for each in every():
         for path in each.paths(store.root):
             count += 1
             report = _report(each, path)
@@ -157,7 +157,7 @@ def repaired(synced: Synced) -> Iterator[str]:
 def _tracked(synced: Synced) -> Iterator[Finding]:
     """What is one person's; git must not carry it to the others."""
     store = synced.place.store
-    states = [path for each in FORMATS if each.personal for path in each.paths(store.root)]
+    states = [path for each in every() if each.personal for path in each.paths(store.root)]
     declaring = [store.root / name for name in DECLARING if (store.root / name).is_file()]
     seen = [path for path in (*states, *declaring) if git.would_pick_up(str(path))]
     # A folder that is ours alone is ignored as a whole.

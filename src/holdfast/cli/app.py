@@ -16,7 +16,7 @@ from holdfast.clock import Clock, iso
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
 from holdfast.formats.canonical.sources.values import scalar
-from holdfast.formats.registry import FORMATS, format_of
+from holdfast.formats.registry import every, format_of
 from holdfast.guidance import for_person
 from holdfast.plaintext import clean, escaped, one_line
 from holdfast.project import Surroundings
@@ -84,7 +84,14 @@ class App:
     def _run(self, wait: float | None, *, stay: bool) -> Synced:
         here, command = self.surroundings, click.get_current_context().command_path
         return sync.run(
-            here.cwd, here.session, here, self.clock, wait=wait, saver=command, stay=stay
+            here.cwd,
+            here.session,
+            here,
+            self.clock,
+            wait=wait,
+            saver=command,
+            stay=stay,
+            thorough=True,
         )
 
     def this_session(self, purpose: str) -> str:
@@ -125,7 +132,7 @@ class App:
 
 
 def _start(of: str) -> str:
-    group = next((each.group for each in FORMATS if each.name == of), "")
+    group = next((each.group for each in every() if each.name == of), "")
     return f"{group} start" if group else "start NAME"
 
 

@@ -18,8 +18,8 @@ from holdfast.cli.naming import name_argument, workflow_option
 from holdfast.cli.terminal import put
 from holdfast.clock import from_mtime, iso
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
+from holdfast.formats import registry
 from holdfast.formats.base import Workflow
-from holdfast.formats.registry import FORMATS
 from holdfast.plaintext import counted, one_line
 from holdfast.reading import resolve
 from holdfast.regular import read_file
@@ -246,7 +246,7 @@ def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
         raw, _ = read_file(file, LARGEST)
     except StateUnreadable as error:
         raise HoldfastError(error.cause) from error
-    report = next((found for each in FORMATS if (found := each.inspect(file, raw))), None)
+    report = next((found for each in registry.every() if (found := each.inspect(file, raw))), None)
     if report is None:
         raise HoldfastError(
             f"{file}: no workflow format that Holdfast knows",

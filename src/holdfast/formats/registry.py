@@ -1,14 +1,51 @@
-"""The formats that there are."""
+"""The formats that there are, each loaded when it is needed: its models cost a hook milliseconds."""
 
 from __future__ import annotations
 
-from holdfast.formats.base import Format, Workflow
-from holdfast.formats.canonical.format import Canonical
-from holdfast.formats.skill.format import Skill
+from collections.abc import Callable, Mapping
+from functools import cache
 
-FORMATS: tuple[Format, ...] = (Canonical(), Skill())
+from holdfast.formats import signs
+from holdfast.formats.base import Format, Place, Workflow
+
+
+def _canonical() -> Format:
+    from holdfast.formats.canonical.format import Canonical  # noqa: PLC0415
+
+    return Canonical()
+
+
+def _skill() -> Format:
+    from holdfast.formats.skill.format import Skill  # noqa: PLC0415
+
+    return Skill()
+
+
+_LOADERS: Mapping[str, Callable[[], Format]] = {"canonical": _canonical, "skill": _skill}
+
+
+@cache
+def _load(name: str) -> Format:
+    return _LOADERS[name]()
+
+
+def every() -> tuple[Format, ...]:
+    """All of them."""
+    return tuple(map(_load, _LOADERS))
+
+
+def at(place: Place) -> tuple[Format, ...]:
+    """Those that may have a workflow at *place*, or had one that we have a copy of."""
+    there = signs.formats_in(str(place.root), place.settings.plans)
+    return tuple(
+        _load(name) for name in _LOADERS if name in there or _was_there(place, signs.SIGNS[name])
+    )
+
+
+def _was_there(place: Place, paths: tuple[str, ...]) -> bool:
+    return any(place.store.copied_below(path) for path in paths)
 
 
 def format_of(workflow: Workflow) -> Format:
     """The one that *workflow* is kept in."""
-    return next(each for each in FORMATS if each.name == workflow.format)
+    return _load(workflow.format)

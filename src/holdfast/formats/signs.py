@@ -31,13 +31,21 @@ STATE_FILES: dict[str, tuple[str, ...]] = {
 
 def any_in(folders: list[str], plans: tuple[str, ...]) -> bool:
     """Whether any of *folders* may declare or hold a workflow."""
-    return any(_in(folder, plans) for folder in folders)
+    return any(formats_in(folder, plans) for folder in folders)
 
 
-def _in(folder: str, plans: tuple[str, ...]) -> bool:
-    places = [path for paths in SIGNS.values() for path in paths]
+def formats_in(folder: str, plans: tuple[str, ...]) -> set[str]:
+    """The formats that may have a workflow in *folder*."""
+    found = {name for name, paths in SIGNS.items() if _any_of(paths, folder)}
     # A project's own settings may name other plans; whoever has them is worth a closer look.
-    places.append(PROJECT_FILE)
-    if any(os.path.lexists(os.path.join(folder, place)) for place in places):
-        return True
+    if "canonical" not in found and (_any_of((PROJECT_FILE,), folder) or _plan_in(folder, plans)):
+        found.add("canonical")
+    return found
+
+
+def _any_of(paths: tuple[str, ...], folder: str) -> bool:
+    return any(os.path.lexists(os.path.join(folder, path)) for path in paths)
+
+
+def _plan_in(folder: str, plans: tuple[str, ...]) -> bool:
     return any(next(glob.iglob(pattern, root_dir=folder), None) is not None for pattern in plans)

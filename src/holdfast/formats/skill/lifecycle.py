@@ -19,11 +19,12 @@ from typing import Concatenate, ParamSpec
 from holdfast import clock
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable, StateUnwritable
 from holdfast.formats.base import Place
+from holdfast.formats.document import stamp
 from holdfast.formats.holding import Unusable
 from holdfast.formats.skill import beginnings, endings, facts, files, index
 from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.model import State
-from holdfast.formats.skill.moving import refuse_ended, stamp
+from holdfast.formats.skill.moving import refuse_ended
 from holdfast.formats.skill.standing import KEPT_WHEN_COMPLETED, standing, untouched, working
 from holdfast.store import COMMAND_WAIT
 

@@ -6,16 +6,10 @@ where the present state does not allow it, and never changes the state that it i
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.errors import IllegalMove
 from holdfast.formats.skill.model import Machine, Phase, State
-
-
-def stamp(now: datetime) -> str:
-    """Whole seconds, as `date -Iseconds` has them: fractions would make ours the later ones."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def moved(state: State, at: str, *, although_blocked: bool = False) -> State:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from holdfast import clock
+from holdfast.formats import branches
 from holdfast.formats.document import moment
 from holdfast.formats.skill import facts
 from holdfast.formats.skill.facts import Pushed
@@ -184,18 +185,7 @@ def _onward(state: State, phase: str | None, inner: State | None, pushed: Pushed
 
 
 def mismatch(state: State, branch: str | None) -> str | None:
-    """That the state is for another branch than the checked-out one, with the two options.
-
-    None where they agree, or where there is no branch to compare: no git, or a detached HEAD.
-    """
-    own = state.workflow.branch
-    if not own or not branch or own == branch:
-        return None
-    own, branch = one_line(own), one_line(branch)
-    return (
-        f"⚠️ State is for branch '{own}' but current branch is '{branch}'\n"
-        f"Options: 1) Switch to {own}  2) Abandon state and start fresh"
-    )
+    return branches.mismatch(state.workflow.branch, branch)
 
 
 def _ago(at: datetime | None, now: datetime, minutes: str = "minutes") -> str:
