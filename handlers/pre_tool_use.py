@@ -35,13 +35,12 @@ def _is_guarded(state_file: Guarded, event: PreToolUse, surroundings: Surroundin
 
 def _keep_off(state_file: Guarded, event: PreToolUse, entry: Entry) -> Reply:
     from holdfast import guidance  # noqa: PLC0415  # as below
-    from holdfast.formats.registry import FORMATS  # noqa: PLC0415
+    from holdfast.formats import registry  # noqa: PLC0415
 
     entry.root = state_file.root
     entry.decided, entry.quiet = f"denied {event.tool}: {state_file.path} is guarded", False
-    group = next(each.group for each in FORMATS if each.name == state_file.format)
+    commands = f"holdfast {registry.named(state_file.format).group}".rstrip()
     subagent = event.envelope.agent_id is not None
-    commands = f"holdfast {group}".rstrip()
     return Denied(guidance.guarded(state_file.path, commands, subagent=subagent))
 
 

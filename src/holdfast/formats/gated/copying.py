@@ -36,8 +36,8 @@ class Document(NamedTuple):
     """A file as it is."""
 
     data: bytes
-    mode: int
-    mtime: float
+    mode: int | None = None  # None for what the umask leaves
+    mtime: float = 0.0
 
     @property
     def digest(self) -> str:

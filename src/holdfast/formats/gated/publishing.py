@@ -114,10 +114,18 @@ def make(store: Store, copies: list[Copy], stamp: str) -> list[str]:
     for copy in copies:
         if copy.kind not in {"new", "changed", "conflict"}:
             continue
-        if copy.kind == "conflict" and (store.root / copy.target).is_file():
-            name = copy.target.replace("/", "-")
-            data = copying.read(store.root / copy.target).data
-            kept = store.archive(name, stamp, data)
-            lines.append(f"replaced {copy.target}; what was there is in {store.relative(kept)}")
+        if copy.kind == "conflict":
+            lines += _kept(store, copy.target, stamp)
         copying.write(store, copy.target, copying.read(store.root / copy.source))
     return lines
+
+
+def _kept(store: Store, target: str, stamp: str) -> list[str]:
+    """Keep what lies at *target* and is about to be replaced."""
+    path = store.root / target
+    if path.is_symlink():
+        return [f"replaced {target}, which was a link to {os.readlink(path)}"]
+    if not path.exists():
+        return []
+    kept = store.archive(target.replace("/", "-"), stamp, copying.read(path).data)
+    return [f"replaced {target}; what was there is in {store.relative(kept)}"]

@@ -15,7 +15,6 @@ from holdfast.formats.gated.copying import Copy, Document
 from holdfast.store import COMMAND_WAIT, Store
 
 _NOTED = "seeded"
-_TEMPLATE_MODE = 0o644
 
 
 class Seed(NamedTuple):
@@ -38,7 +37,7 @@ def _template(store: Store, slug: str, name: str, text: str) -> Seed:
     target = f"{mapping.workspace(slug)}/{name}"
     if (store.root / target).exists():
         return Seed(Copy("", target, "kept", "it is there already"))
-    return Seed(Copy("", target, "template"), Document(text.encode(), _TEMPLATE_MODE, 0.0))
+    return Seed(Copy("", target, "template"), Document(text.encode()))
 
 
 def _seed(store: Store, source: str, target: str) -> Seed:
@@ -56,9 +55,7 @@ def note(store: Store, slug: str, seeds: list[Seed]) -> None:
     What was noted of one that is kept stays: its workspace copy was made from that, by a `start` that
     was interrupted.
     """
-    fresh = {
-        copy.source: document.digest for copy, document in seeds if copy.source and document
-    }
+    fresh = {copy.source: document.digest for copy, document in seeds if copy.source and document}
     kept = {copy.source for copy, _ in seeds if copy.kind == "kept"}
 
     def change(record: dict[str, Any]) -> dict[str, Any]:
