@@ -117,6 +117,10 @@ def key_of(slug: str) -> str:
     return f"gated:{slug}"
 
 
+def slug_of(key: str) -> str:
+    return key.removeprefix(key_of(""))
+
+
 def folder_of(store: Store, slug: str) -> Path:
     """The folder of the feature *slug*, which came from a command line."""
     if not _SLUG.fullmatch(slug):
@@ -129,6 +133,11 @@ def folder_of(store: Store, slug: str) -> Path:
 
 def state_path(folder: Path) -> Path:
     return folder / STATE
+
+
+def state_paths(folder: Path) -> list[Path]:
+    """The six state files of the feature in *folder*, whether they are there or not."""
+    return [state_path(folder), *(status_path(folder, phase) for phase in PHASES)]
 
 
 def status_path(folder: Path, phase: PhaseName) -> Path:
@@ -154,6 +163,10 @@ def review_path(folder: Path, phase: PhaseName, number: int) -> Path:
     return folder / phase / REVIEWS / f"review-{number}.md"
 
 
+def is_review(path: Path) -> bool:
+    return path.parent.name == REVIEWS and _REVIEW.fullmatch(path.name) is not None
+
+
 def next_review(folder: Path, phase: PhaseName) -> int:
     """The number after the last one, so that none is ever used twice."""
     return max((number for number, _ in reviews(folder, phase)), default=0) + 1
@@ -168,11 +181,7 @@ def folders(root: Path) -> list[Path]:
 
 def paths(root: Path) -> list[Path]:
     """All state files that there may be."""
-    places = [
-        path
-        for folder in folders(root)
-        for path in (state_path(folder), *(status_path(folder, phase) for phase in PHASES))
-    ]
+    places = [path for folder in folders(root) for path in state_paths(folder)]
     return [path for path in places if os.path.lexists(path)]
 
 

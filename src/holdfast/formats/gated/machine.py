@@ -316,6 +316,12 @@ def cancel(content: Content, at: str) -> Content:
     return content
 
 
+def take_up(content: Content, at: str) -> Content:
+    """Somebody goes on with it."""
+    _refuse_over(content.state)
+    return content.copy(at)
+
+
 # What moves share.
 
 
