@@ -6,6 +6,7 @@ verdict counts where it stands as one, and not where a sentence happens to menti
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,10 +20,10 @@ from holdfast.errors import StateUnreadable
 from holdfast.formats.base import Place
 from holdfast.formats.document import moment
 from holdfast.formats.gated import committing, files, reconcile
-from holdfast.formats.gated.files import HeldState, HeldStatus, Run
+from holdfast.formats.gated.files import Run
 from holdfast.formats.gated.machine import APPROVED, NEEDS_REVISION
 from holdfast.formats.gated.model import PHASES, PhaseName, State, Status
-from holdfast.formats.holding import Unusable
+from holdfast.formats.holding import D, K, Kind, Unusable
 from holdfast.plaintext import one_line
 from holdfast.regular import read_file
 from holdfast.store import LARGEST, Store
@@ -84,7 +85,7 @@ class Evidence:
 def gather(place: Place, run: Run) -> Evidence:
     """All that there is of *run*; nothing is written."""
     store = place.store
-    state, copy, problem = _state(run)
+    state, copy, problem = _state(store, run)
     described = run.folder / files.DESCRIPTION
     text, described_at = _text(store, described)
     branch = committing.branch_of(run.slug)
@@ -102,10 +103,10 @@ def gather(place: Place, run: Run) -> Evidence:
     )
 
 
-def _state(run: Run) -> tuple[State | None, State | None, str]:
+def _state(store: Store, run: Run) -> tuple[State | None, State | None, str]:
     main = run.main
     if isinstance(main, Unusable):
-        return None, None, main.reason
+        return None, _copy(store, files.STATE_KIND, main.path), main.reason
     if main.problems:
         return None, main.state, main.problems[0]
     wrong = reconcile.contradictions(main.state)
@@ -116,10 +117,19 @@ def _phase(store: Store, run: Run, name: PhaseName) -> PhaseEvidence:
     held = run.statuses[name]
     reviews = tuple(_reviews(store, run.folder, name))
     if isinstance(held, Unusable):
-        return PhaseEvidence(None, held.reason, None, reviews)
+        copy = _copy(store, files.STATUS_KIND, held.path)
+        return PhaseEvidence(None, held.reason, copy, reviews)
     if held.problems:
         return PhaseEvidence(None, held.problems[0], held.state, reviews)
     return PhaseEvidence(held.state, "", None, reviews)
+
+
+def _copy(store: Store, kind: Kind[D, K], path: Path) -> D | None:
+    """Our last good copy of a file that is missing, or is of another shape."""
+    copies = store.copies(path)
+    with contextlib.suppress(ValueError):
+        return kind.parse(copies.good.encode()) if copies else None
+    return None
 
 
 def _reviews(store: Store, folder: Path, name: PhaseName) -> Iterator[Review]:
