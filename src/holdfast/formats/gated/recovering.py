@@ -6,7 +6,7 @@ from pathlib import Path
 
 from holdfast.errors import IllegalMove, StateUnreadable
 from holdfast.formats.base import Place
-from holdfast.formats.gated import evidence, files, lifecycle, recovery
+from holdfast.formats.gated import evidence, files, lifecycle, reconcile, recovery
 from holdfast.formats.gated.files import HeldStatus, Run
 from holdfast.formats.gated.machine import Content
 from holdfast.formats.gated.recovery import Proposal
@@ -55,13 +55,9 @@ def recover(place: Place, slug: str, agreed: Proposal) -> list[str]:
 
 
 def _content(run: Run, agreed: Proposal) -> Content:
-    state = agreed.state or run.main.state  # type: ignore[union-attr]  # one of them is there
-    statuses = {
-        phase: agreed.statuses[phase] if phase in agreed.statuses else held.state
-        for phase, held in run.statuses.items()
-        if phase in agreed.statuses or isinstance(held, HeldStatus)
-    }
-    return Content(state, statuses)
+    state = agreed.state or reconcile.readable_state(run)
+    there = {name: each.state for name, each in run.statuses.items() if isinstance(each, HeldStatus)}
+    return Content(state, {**there, **agreed.statuses})
 
 
 def _keep(store: Store, path: Path, stamp: str) -> str:
