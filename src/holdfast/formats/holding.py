@@ -101,9 +101,18 @@ class Kind(Generic[D, K]):
         return self.held(path, copies.good.encode(), copies.mtime, good, problems, broken)
 
 
-def keep_copies(store: Store, folder: str, held: Iterable[Kept[Any]]) -> None:
-    """Copy what has changed, and forget what is gone; to be called inside the lock."""
-    for path in _without_a_file(store, folder):
+def _is_gone(path: Path) -> bool:
+    return not path.exists()
+
+
+def keep_copies(
+    store: Store,
+    folder: str,
+    held: Iterable[Kept[Any]],
+    gone: Callable[[Path], bool] = _is_gone,
+) -> None:
+    """Copy what has changed, and forget what has *gone*; to be called inside the lock."""
+    for path in _copied_and_gone(store, folder, gone):
         store.forget(path)
     for each in held:
         if _is_uncopied(store, each):
@@ -111,18 +120,25 @@ def keep_copies(store: Store, folder: str, held: Iterable[Kept[Any]]) -> None:
             store.keep(each.path, each.raw, before.good.encode() if before else None)
 
 
-def copies_due(store: Store, folder: str, held: Iterable[Kept[Any]]) -> bool:
+def copies_due(
+    store: Store,
+    folder: str,
+    held: Iterable[Kept[Any]],
+    gone: Callable[[Path], bool] = _is_gone,
+) -> bool:
     """Whether `keep_copies` has something to do."""
-    return any(_is_uncopied(store, each) for each in held) or bool(_without_a_file(store, folder))
+    return any(_is_uncopied(store, each) for each in held) or bool(
+        _copied_and_gone(store, folder, gone)
+    )
 
 
 def _is_uncopied(store: Store, held: Kept[Any]) -> bool:
     return not held.problems and not store.copied_since(held.path, held.mtime)
 
 
-def _without_a_file(store: Store, folder: str) -> list[Path]:
+def _copied_and_gone(store: Store, folder: str, gone: Callable[[Path], bool]) -> list[Path]:
     """Copies whose file is gone; another run may get a file of the same name."""
-    return [path for path in store.copied_below(folder) if not path.exists()]
+    return [path for path in store.copied_below(folder) if gone(path)]
 
 
 def unreadable(store: Store, held: Iterable[Kept[Any]], lost: Sequence[Unusable]) -> list[str]:

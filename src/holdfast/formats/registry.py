@@ -21,7 +21,17 @@ def _skill() -> Format:
     return Skill()
 
 
-_LOADERS: Mapping[str, Callable[[], Format]] = {"canonical": _canonical, "skill": _skill}
+def _gated() -> Format:
+    from holdfast.formats.gated.format import Gated  # noqa: PLC0415
+
+    return Gated()
+
+
+_LOADERS: Mapping[str, Callable[[], Format]] = {
+    "canonical": _canonical,
+    "skill": _skill,
+    "gated": _gated,
+}
 
 
 @cache

@@ -15,6 +15,7 @@ DECLARING = ("CLAUDE.local.md",)
 SIGNS: dict[str, tuple[str, ...]] = {
     "canonical": (*DECLARING, "untracked/workflow-state"),
     "skill": (".claude/workflow-state",),
+    "gated": ("workflow",),
 }
 
 # The state files themselves, part by part of their path below the root; `guard` keeps edits off them.

@@ -185,6 +185,12 @@ def paths(root: Path) -> list[Path]:
     return [path for path in places if os.path.lexists(path)]
 
 
+def has_gone(path: Path) -> bool:
+    """Whether the feature of a state file has gone: one file alone that is missing is to come back."""
+    folder = path.parent if path.name == STATE else path.parent.parent
+    return not folder.is_dir()
+
+
 def look(store: Store) -> Found:
     """Read them all."""
     there = Found()

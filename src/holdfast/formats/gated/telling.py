@@ -1,0 +1,129 @@
+"""A feature in the terms that all formats share: its workflow, with the briefing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from holdfast import clock, ledger
+from holdfast.briefing import Briefing
+from holdfast.errors import StateUnreadable
+from holdfast.formats.base import Place, Standing, Workflow
+from holdfast.formats.branches import mismatch
+from holdfast.formats.document import moment
+from holdfast.formats.gated import facts, files, reconcile
+from holdfast.formats.gated.files import Found, HeldState, Run
+from holdfast.formats.gated.model import PHASES, State
+from holdfast.regular import read_file
+from holdfast.store import LARGEST, Store
+
+_MOST_ARTEFACTS = 20
+
+
+def workflows_of(found: Found, place: Place) -> list[Workflow]:
+    """One for each feature whose state can be used."""
+    ignored = ledger.load(place.store).ignored
+    return [
+        _workflow(run, run.main, place, ignored)
+        for run in found.runs
+        if isinstance(run.main, HeldState)
+    ]
+
+
+def _workflow(run: Run, main: HeldState, place: Place, ignored: Collection[str]) -> Workflow:
+    state = main.state
+    stands, remark = _standing(run, state, place, ignored)
+    return Workflow(
+        format="gated",
+        key=run.key,
+        standing=stands,
+        briefing=_briefing(run, state, stands, place),
+        changed_at=min(run.changed_at, place.now),
+        created_at=moment(state.created_at),
+        handle=run.slug,
+        branch=state.branch,
+        remark=remark,
+        cautions=() if state.over else tuple(_cautions(run, state, place)),
+        put_away=state.status in {"finalized", "abandoned", "cancelled"},
+        saved_at=clock.from_mtime(main.mtime),
+    )
+
+
+def _standing(
+    run: Run, state: State, place: Place, ignored: Collection[str]
+) -> tuple[Standing, str]:
+    if state.over:
+        day = str(state.updated_at or run.changed_at.isoformat())[:10]
+        left = "; publish its docs: holdfast gate finalize" if state.status == "completed" else ""
+        return "finished", f"{state.status} on {day}{left}"
+    if run.key in ignored:
+        return "ignored", f"ignored. Take it up again: holdfast resume {run.slug!r}"
+    age = place.now - min(run.changed_at, place.now)
+    if age > timedelta(days=place.settings.stale_days):
+        return "stale", f"untouched for {age.days} days"
+    return "active", ""
+
+
+def _cautions(run: Run, state: State, place: Place) -> Iterator[str]:
+    on_another = mismatch(state.branch, place.branch)
+    if on_another:
+        yield on_another
+    for line in reconcile.contradictions(state):
+        yield f"workflow-state.json contradicts itself. {line}"
+    for line in reconcile.disagreements(run):
+        yield f"The files disagree, and workflow-state.json holds: {line}"
+
+
+def _briefing(run: Run, state: State, stands: Standing, place: Place) -> Briefing:
+    status = run.status(state.current_phase)
+    told = facts.context(state, status)
+    return Briefing(
+        name=state.name,
+        kind="gated",
+        phase=state.number,
+        phases=len(PHASES),
+        phase_name=facts.title(state.current_phase),
+        status=state.status if state.over else state.phase.status,
+        next_action=facts.next_action(state, status),
+        gate=facts.gate(state),
+        reading=tuple(
+            f"@{place.store.relative(path)}" for path in _reading(run, state, place.store)
+        ),
+        context=tuple((name, fact) for name, fact in told if fact),
+        state_path=place.store.relative(run.main.path),
+        kept_with=facts.kept_with(state),
+        ended_with="holdfast gate cancel" if stands == "stale" else "holdfast gate complete",
+    )
+
+
+def _reading(run: Run, state: State, store: Store) -> Iterator[Path]:
+    """The description, what the phase has produced, and the last review of it."""
+    phase = run.folder / state.current_phase
+    last = [path for _, path in files.reviews(run.folder, state.current_phase)][-1:]
+    for path in (run.folder / files.DESCRIPTION, *_artefacts(phase), *last):
+        if store.holds(path) and path.is_file():
+            yield path
+
+
+def _artefacts(phase: Path) -> Iterator[Path]:
+    """The text files in the folder of a phase; those beside status.json first."""
+    inside = [
+        path
+        for path in sorted(phase.rglob("*"), key=lambda path: (len(path.parts), path))
+        if not any(part.startswith(".") for part in path.relative_to(phase).parts)
+    ]
+    ours = {phase / files.STATUS}
+    told = [
+        path
+        for path in inside
+        if path not in ours and phase / files.REVIEWS not in path.parents and _is_text(path)
+    ]
+    yield from told[:_MOST_ARTEFACTS]
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        return b"\0" not in read_file(path, LARGEST)[0][:4096]
+    except StateUnreadable:
+        return False
