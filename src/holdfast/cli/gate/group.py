@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli.app import App, tell
+from holdfast.cli.gate import commits
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.gated import files, lifecycle, reconcile, telling
@@ -79,7 +80,10 @@ def move(app: App, name: str | None, verb: str, step: Step, review: Review | Non
     """Take *step* on the feature that is meant, and say where it stands."""
     synced = writing(app)
     key = meant(app, synced, name).key
-    tell_now(synced, key, verb, *details(lifecycle.change(synced.place, key, step, review)))
+    commit = commits.wanted(synced.place, files.slug_of(key))
+    changed = lifecycle.change(synced.place, key, step, review)
+    tell_now(synced, key, verb, *details(changed))
+    commits.make(synced.place, commit, changed.run)
 
 
 def details(changed: Changed) -> list[str]:

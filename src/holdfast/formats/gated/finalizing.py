@@ -9,8 +9,8 @@ could bring back.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from holdfast import sidecar
 from holdfast.formats.base import Place
@@ -27,7 +27,7 @@ from holdfast.formats.gated import (
 )
 from holdfast.formats.gated.copying import Copy
 from holdfast.formats.gated.files import Run
-from holdfast.formats.gated.model import PHASES, State
+from holdfast.formats.gated.model import State
 from holdfast.formats.gated.publishing import Begun
 from holdfast.store import COMMAND_WAIT
 
@@ -42,25 +42,25 @@ class Finalized:
     archived: str  # where the workspace is now, relative to the root
 
 
-def plan(place: Place, key: str) -> list[Copy]:
+def plan(place: Place, slug: str) -> list[Copy]:
     """What would be published; refused where the feature is not completed. Nothing is written."""
-    run = _run(place, key)
+    run = _run(place, slug)
     return _plan(place, run, _finished(place, run))
 
 
-def finalize(place: Place, key: str, *, force: bool = False) -> Finalized:
+def finalize(place: Place, slug: str, *, force: bool = False) -> Finalized:
     """Publish, and put the workspace away."""
     store, at = place.store, f"{place.now:%Y%m%d_%H%M%S}"
     with store.lock(COMMAND_WAIT):
         lifecycle.finish(place)
-        run = _run(place, key)
+        run = _run(place, slug)
         state = _finished(place, run)
         copies = _plan(place, run, state)
         if not force:
             publishing.refuse_conflicts(copies)
         replaced = publishing.make(store, copies, at)
     if state.status != "finalized":
-        lifecycle.change(place, key, machine.finalize)
+        lifecycle.change(place, run.key, machine.finalize)
     with store.lock(COMMAND_WAIT):
         archived = store.archive_folder(run.folder, at, last=files.STATE)
         for path in files.state_paths(run.folder):
@@ -70,8 +70,8 @@ def finalize(place: Place, key: str, *, force: bool = False) -> Finalized:
     return Finalized(state.name, tuple(copies), tuple(replaced), store.relative(archived))
 
 
-def _run(place: Place, key: str) -> Run:
-    return files.read(place.store, files.folder_of(place.store, files.slug_of(key)))
+def _run(place: Place, slug: str) -> Run:
+    return files.read(place.store, files.folder_of(place.store, slug))
 
 
 def _finished(place: Place, run: Run) -> State:
@@ -89,38 +89,41 @@ def _plan(place: Place, run: Run, state: State) -> list[Copy]:
     return publishing.plan(place.store, run.slug, Begun(digests, moment(state.created_at)))
 
 
-# The commit comes last, when there is no state any more that could remind of it.
+# The commit comes last, when there is no state any more that could remind of it. So it is noted before.
 
 
 @dataclass(frozen=True)
 class Uncommitted:
     """What a `finalize --commit` has still to commit."""
 
-    paths: tuple[str, ...]
+    slug: str
+    paths: tuple[str, ...]  # beside the workspace
     message: str
 
 
-def due_commit(place: Place, key: str) -> Uncommitted:
-    """What is to be committed once the feature *key* is finalized."""
-    run = _run(place, key)
-    found = mapping.in_the_workspace(place.store, run.slug)
-    paths = [pair.central for pair in found.pairs]
-    title = _finished(place, run).name
-    text = committing.message(PHASES[-1], f"Finalize {title}, publish its docs")
-    return Uncommitted((*paths, mapping.workspace(run.slug)), text)
-
-
-def note_uncommitted(place: Place, due: Uncommitted | None) -> None:
-    """Remember the commit that is due, or that it is made."""
-    record: dict[str, Any] = {"paths": list(due.paths), "message": due.message} if due else {}
+def note_uncommitted(place: Place, slug: str, copies: Sequence[Copy], message: str) -> None:
+    """Remember the commit that *slug* is to end with; paths of an interrupted command stay."""
+    before = uncommitted(place)
+    known = before.paths if before and before.slug == slug else ()
+    new = [each.target for each in copies if each.kind != "passed over"]
+    record = {"slug": slug, "paths": list(dict.fromkeys([*known, *new])), "message": message}
     sidecar.update(place.store, _UNCOMMITTED, COMMAND_WAIT, lambda _: record)
 
 
 def uncommitted(place: Place) -> Uncommitted | None:
-    """The commit that a `finalize --commit` did not come to."""
+    """The commit that is still to be made."""
     match sidecar.load(place.store, _UNCOMMITTED):
-        case {"paths": [*paths], "message": str(message)} if paths and all(
-            isinstance(each, str) and place.store.holds(place.root / each) for each in paths
+        case {"slug": str(slug), "paths": [*paths], "message": str(message)} if all(
+            isinstance(each, str) and mapping.is_central(each) for each in paths
         ):
-            return Uncommitted(tuple(paths), message)
+            files.folder_of(place.store, slug)  # the note may have come with the project
+            return Uncommitted(slug, tuple(paths), message)
     return None
+
+
+def commit(place: Place, due: Uncommitted) -> str:
+    """Make the commit that is due. Returns what was done."""
+    paths = [*due.paths, mapping.workspace(due.slug)]
+    line = committing.commit(place.root, paths, due.message)
+    sidecar.update(place.store, _UNCOMMITTED, COMMAND_WAIT, lambda _: {})
+    return line

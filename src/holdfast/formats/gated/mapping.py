@@ -49,6 +49,13 @@ def workspace(slug: str) -> str:
     return f"{files.FOLDER}/{slug}"
 
 
+def is_central(path: str) -> bool:
+    """Whether *path* is that of a document which is published."""
+    inside = tuple(f"{CENTRAL}/{folder}/" for folder, _ in _FOLDERS)
+    known = {f"{CENTRAL}/{name}" for name, _ in _FILES}
+    return path in known or (path.startswith(inside) and ".." not in path.split("/"))
+
+
 def in_the_center(store: Store, slug: str) -> Found:
     """What `start` has to copy."""
     return _found(store, slug, lambda pair: pair.central)

@@ -8,7 +8,7 @@ document that differs and is newer than the workflow is one. Nothing is ever rem
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -94,7 +94,7 @@ def judge(
     return "changed", ""
 
 
-def refuse_conflicts(copies: list[Copy]) -> None:
+def refuse_conflicts(copies: Sequence[Copy]) -> None:
     conflicts = [f"{each.target}: {each.why}" for each in copies if each.kind == "conflict"]
     if conflicts:
         raise IllegalMove(

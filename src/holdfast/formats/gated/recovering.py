@@ -56,7 +56,9 @@ def recover(place: Place, slug: str, agreed: Proposal) -> list[str]:
 
 def _content(run: Run, agreed: Proposal) -> Content:
     state = agreed.state or reconcile.readable_state(run)
-    there = {name: each.state for name, each in run.statuses.items() if isinstance(each, HeldStatus)}
+    there = {
+        name: each.state for name, each in run.statuses.items() if isinstance(each, HeldStatus)
+    }
     return Content(state, {**there, **agreed.statuses})
 
 

@@ -24,6 +24,15 @@ class Seed(NamedTuple):
     document: Document | None = None  # None where nothing is written
 
 
+def seed(store: Store, slug: str) -> list[Copy]:
+    """Copy what is due, and say what was done about each document."""
+    seeds = plan(store, slug)
+    note(store, slug, seeds)
+    with store.lock(COMMAND_WAIT):
+        make(store, seeds)
+    return [each.copy for each in seeds]
+
+
 def plan(store: Store, slug: str) -> list[Seed]:
     """What `start` would do; nothing is written."""
     if not (store.root / mapping.CENTRAL).is_dir():
