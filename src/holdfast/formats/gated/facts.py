@@ -80,7 +80,9 @@ def next_action(state: State, status: Status | None) -> str:
     where = title(state.current_phase)
     if state.phase.iterations:
         where += f", iteration {iteration(state, status)}"
-    feedback = status.current_feedback if status else None
+    # A reviewer looks at the artefact afresh; what was said before is for who revises, or decides.
+    wanted = state.phase.status in {"in_progress", "escalated"}
+    feedback = status.current_feedback if status and wanted else None
     line = f"{where}: {_doing(state, status)}"
     return f"{line}: {one_line(feedback, 200)}" if feedback else line
 

@@ -244,7 +244,7 @@ def guide(content: Content, at: str, guidance: str, by: str | None = None) -> Co
     content = content.copy(at)
     _step_workflow(content.state, "guide")
     open_feedback = content.status.current_feedback
-    feedback = f"{guidance}\n\n{open_feedback}" if open_feedback else guidance
+    feedback = f"{guidance}\n\nStill open:\n{open_feedback}" if open_feedback else guidance
     _step(content, content.phase, "guide", current_feedback=feedback)
     _record(content, content.phase, at, "guidance")
     _resolve(content, at, by or "guidance")

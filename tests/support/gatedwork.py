@@ -1,0 +1,139 @@
+"""What the tests of the gated format share: the document's examples, and a feature to work on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from holdfast.formats.base import Place
+from holdfast.formats.gated import files, lifecycle, machine, user_review
+from holdfast.formats.gated.lifecycle import Review, Step
+from holdfast.formats.gated.machine import PullRequest
+from holdfast.formats.gated.user_review import Said
+from holdfast.settings import Settings
+from holdfast.store import Store
+from holdfast.testing import Project
+
+DOCUMENT = (Path(__file__).parents[1] / "samples" / "gated" / "document.md").read_text("utf-8")
+_STATE, _STATUS = (
+    json.loads(block) for block in re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)[:2]
+)
+SLUG = "user-auth"
+KEY = f"gated:{SLUG}"
+FOLDER = f"workflow/{SLUG}"
+NAMES = (
+    "01-requirements",
+    "02-architecture",
+    "03-implementation",
+    "04-testing",
+    "05-documentation",
+)
+ALL_FILES = ("workflow-state.json", *(f"{name}/status.json" for name in NAMES))
+AT = "2026-02-27T10:00:00Z"
+
+
+def state_example() -> dict[str, Any]:
+    return json.loads(json.dumps(_STATE))  # type: ignore[no-any-return]
+
+
+def status_example() -> dict[str, Any]:
+    return json.loads(json.dumps(_STATUS))  # type: ignore[no-any-return]
+
+
+def blocks(heading: str) -> list[str]:
+    """The plain blocks below *heading*."""
+    section = re.split(rf"^#+ {re.escape(heading)}\n", DOCUMENT, flags=re.MULTILINE)[1]
+    return re.findall(r"^```\n(.*?)\n```", section.split("\n## ")[0], re.DOTALL | re.MULTILINE)
+
+
+def place(project: Project, *, branch: str | None = None, stale_days: int = 7) -> Place:
+    settings = Settings(stale_days=stale_days)
+    return Place(Store(project.root), settings, project.clock.now(), branch, branch)
+
+
+def begin(project: Project, slug: str = SLUG, title: str = "User Auth") -> Place:
+    """A feature that has just begun."""
+    here = place(project)
+    lifecycle.start(here, slug, title=title, description="# User Auth\n")
+    return here
+
+
+# Each move of the machine, by the name of its command.
+STEPS: dict[str, Callable[..., Step]] = {
+    "submit": lambda: machine.submit,
+    "revise": lambda text="better": partial(machine.revise, feedback=text),
+    "approve-internal": lambda pr=None: partial(
+        machine.approve_internal, pull_request=PullRequest.of(pr) if pr else None
+    ),
+    "approve": lambda: user_review.approve,
+    "request-changes": lambda text="other": partial(user_review.request_changes, said=Said(text)),
+    "regress": lambda phase, text="back": partial(
+        user_review.regress, phase=phase, said=Said(text)
+    ),
+    "escalate": lambda reason="stuck": partial(machine.escalate, reason=reason),
+    "guide": lambda text="so": partial(machine.guide, guidance=text),
+    "override": lambda: machine.override,
+    "complete": lambda: machine.complete,
+    "cancel": lambda: machine.cancel,
+}
+VERDICTS = {"revise": machine.NEEDS_REVISION, "approve-internal": machine.APPROVED}
+
+
+def do(here: Place, command: str, *arguments: str, key: str = KEY) -> lifecycle.Changed:
+    """Give *command* to the feature."""
+    verdict = VERDICTS.get(command)
+    review = Review(verdict, "the review") if verdict else None
+    return lifecycle.change(here, key, STEPS[command](*arguments), review)
+
+
+def walk(here: Place, *commands: str) -> None:
+    """Several, each with its arguments behind it: "regress 01-requirements"."""
+    for command in commands:
+        do(here, *command.split())
+
+
+APPROVE_PHASE = ("submit", "approve-internal #7", "approve")
+
+
+def put(project: Project, data: object, path: str = files.STATE, slug: str = SLUG) -> Path:
+    text = data if isinstance(data, (str, bytes)) else json.dumps(data, indent=2) + "\n"
+    return project.write(f"workflow/{slug}/{path}", text)
+
+
+def put_feature(project: Project, data: dict[str, Any], slug: str = SLUG) -> None:
+    """A feature as another tool wrote it: the state, and five status.json that agree with it."""
+    put(project, data, slug=slug)
+    for name, summary in data["phases"].items():
+        status = {
+            "phase": name,
+            "status": summary["status"],
+            "iterations": summary["iterations"],
+            "max_iterations": 4,
+            "current_feedback": None,
+            "history": [],
+        }
+        put(project, status, f"{name}/status.json", slug)
+
+
+def read(project: Project, path: str = files.STATE, slug: str = SLUG) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((project.root / "workflow" / slug / path).read_bytes())
+    return data
+
+
+def status(project: Project, number: int) -> dict[str, Any]:
+    """The status.json of phase *number*."""
+    return read(project, f"{NAMES[number - 1]}/status.json")
+
+
+def tree(project: Project) -> dict[str, bytes]:
+    """Every file below workflow/."""
+    folder = project.root / "workflow"
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
