@@ -18,9 +18,9 @@ MOST_DENIALS = 3  # after one restore
 
 
 def handle(event: PreToolUse, surroundings: Surroundings, _: Clock, entry: Entry) -> Reply:
-    state_file = guard.file_meant(event.path, surroundings)
-    if state_file and _is_guarded(state_file, event, surroundings):
-        return _keep_off(state_file, event, entry)
+    for state_file in guard.files_meant(event.path, surroundings):
+        if _is_guarded(state_file, event, surroundings):
+            return _keep_off(state_file, event, entry)
     if event.envelope.agent_id:  # what it was not sent, its caller has to read
         return Nothing()
     return _gate(event, surroundings, entry)

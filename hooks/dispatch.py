@@ -86,7 +86,7 @@ def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _
     envelope = event.envelope
     if isinstance(event, events.Other):
         return _Idle(f"nothing: {envelope.name} is not ours")
-    if isinstance(event, events.PreToolUse) and guard.file_meant(event.path, surroundings):
+    if isinstance(event, events.PreToolUse) and guard.files_meant(event.path, surroundings):
         return None
     if envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
         return _Idle("nothing: a subagent's event")

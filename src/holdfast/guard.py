@@ -23,17 +23,18 @@ class Guarded(NamedTuple):
     format: str
 
 
-def file_meant(path: str | None, here: Surroundings) -> Guarded | None:
-    """The state file that *path* is or leads to, whether or not it is there yet."""
+def files_meant(path: str | None, here: Surroundings) -> list[Guarded]:
+    """The state files that *path* may mean, whether or not they are there yet; mostly none."""
     if path is None:
-        return None
-    meanings = _meanings(os.path.join(here.cwd, os.path.expanduser(path)))
-    for root in project.candidates(here.cwd, here.client_project):
-        for real in sorted(meanings):
-            relative = os.path.relpath(real, root).replace(os.sep, "/")
-            if contains(root, real) and (kind := _format_of(relative)):
-                return Guarded(root, relative, kind)
-    return None
+        return []
+    meanings = sorted(_meanings(os.path.join(here.cwd, os.path.expanduser(path))))
+    return [
+        Guarded(root, relative, kind)
+        for root in project.candidates(here.cwd, here.client_project)
+        for real in meanings
+        if contains(root, real)
+        and (kind := _format_of(relative := os.path.relpath(real, root).replace(os.sep, "/")))
+    ]
 
 
 def _meanings(path: str) -> set[str]:

@@ -30,6 +30,7 @@ from holdfast.formats.gated.copying import Copy
 from holdfast.formats.gated.model import PHASES
 from holdfast.formats.gated.recovery import Proposal
 from holdfast.plaintext import one_line
+from holdfast.sync import Synced
 
 _DRY = click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 
@@ -124,7 +125,7 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None) -> None:
     place = synced.place
     if not dry_run and commits.is_wanted() and _commit_only(place):
         return
-    slug = files.slug_of(meant(app, synced, name).key)
+    slug = _to_finalize(app, synced, name)
     copies = finalizing.plan(place, slug)
     commit = commits.wanted(place, slug, tuple(each.target for each in copies if each.target))
     if dry_run:
@@ -140,6 +141,12 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None) -> None:
     _list([each.line for each in done.copies] + list(done.replaced))
     if commit:
         _commit_only(place)
+
+
+def _to_finalize(app: App, synced: Synced, name: str | None) -> str:
+    """The feature that is meant; one that a command was killed over goes before others."""
+    left = [each for each in finalizing.interrupted(synced.place) if name in {None, each}]
+    return left[0] if left else files.slug_of(meant(app, synced, name).key)
 
 
 def _commit_only(place: Place) -> bool:

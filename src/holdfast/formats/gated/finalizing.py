@@ -26,7 +26,7 @@ from holdfast.formats.gated import (
     seeding,
 )
 from holdfast.formats.gated.copying import Copy
-from holdfast.formats.gated.files import Run
+from holdfast.formats.gated.files import HeldState, Run
 from holdfast.formats.gated.model import State
 from holdfast.formats.gated.publishing import Begun
 from holdfast.store import COMMAND_WAIT
@@ -68,6 +68,13 @@ def finalize(place: Place, slug: str, *, force: bool = False) -> Finalized:
         with contextlib.suppress(OSError):  # others may lie in there
             run.folder.parent.rmdir()
     return Finalized(state.name, tuple(copies), tuple(replaced), store.relative(archived))
+
+
+def interrupted(place: Place) -> list[str]:
+    """The features that are published, and whose workspace is still there."""
+    runs = files.look(place.store).runs
+    states = ((each.slug, each.main) for each in runs if isinstance(each.main, HeldState))
+    return [slug for slug, main in states if main.state.status == "finalized"]
 
 
 def _run(place: Place, slug: str) -> Run:

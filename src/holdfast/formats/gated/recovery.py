@@ -37,6 +37,7 @@ from holdfast.formats.gated.model import (
     new_status,
     phases_after,
 )
+from holdfast.formats.gated.reviews import said_in
 
 _REVIEWED = frozenset({"created", "revised"})  # actions of the history that stand for a review
 _LAST_COPY = "our last good copy of it"
@@ -136,7 +137,7 @@ def _put_status(
     if base is None:
         status.history = [_entry(number, review) for number, review in enumerate(each.reviews, 1)]
     status.history = [*status.history, _recovered(status, at)]
-    status.current_feedback = _feedback(status, each)
+    status.current_feedback = _feedback(status, each, base)
     proposal.statuses[name] = status
     where = f"{name}/{files.STATUS}"
     proposal.find(f"{where}: status", told.status, told.why)
@@ -170,13 +171,15 @@ def _recovered(status: Status, at: datetime) -> dict[str, Any]:
     }
 
 
-def _feedback(status: Status, each: PhaseEvidence) -> str | None:
-    """What the creator has to work from, where it is the creator's turn or a person's."""
-    if status.status not in {"in_progress", "escalated"}:
+def _feedback(status: Status, each: PhaseEvidence, base: Status | None) -> str | None:
+    """What the creator has to work from."""
+    if base and (base.status, base.iterations) == (status.status, status.iterations):
+        return base.current_feedback
+    if status.status not in {"in_progress", "in_review", "escalated"}:
         return None
     last = each.reviews[-1] if each.reviews else None
-    if last and last.verdict == NEEDS_REVISION and (each.copy is None or _is_behind(each)):
-        return last.text
+    if last and last.verdict == NEEDS_REVISION:
+        return said_in(last.text)
     return status.current_feedback
 
 
