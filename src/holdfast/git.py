@@ -40,6 +40,11 @@ def tracks_below(folder: str, path: str) -> bool:
     return bool(answer(folder, "ls-files", "--", path))
 
 
+def had_below(folder: str, path: str) -> bool:
+    """Whether the last commit of the checkout at *folder* has *path*, or files below it."""
+    return bool(answer(folder, "ls-tree", "--name-only", "HEAD", "--", path))
+
+
 def do(folder: str, *command: str) -> None:
     """Let git do *command* as the user has set it up, hooks and all; or GitRefused with its words."""
     try:

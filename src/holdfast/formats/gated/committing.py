@@ -67,19 +67,17 @@ def switch(root: Path, branch: str) -> str:
 
 def commit(root: Path, paths: list[str], text: str) -> str:
     """Commit what has changed below *paths*, and nothing else. Returns what was done."""
-    known = [path for path in paths if _concerns_git(root, path)]
-    if known:
-        git.do(str(root), "add", "--all", "--", *known)
+    folder = str(root)
+    to_add = [path for path in paths if (root / path).exists() or git.tracks_below(folder, path)]
+    if to_add:
+        git.do(folder, "add", "--all", "--", *to_add)
+    # git refuses a path that it has never heard of.
+    known = [path for path in paths if path in to_add or git.had_below(folder, path)]
     if not known or _is_unchanged(root, known):
         return "nothing to commit"
-    git.do(str(root), "commit", "--quiet", "--message", text, "--", *known)
-    sha = git.answer(str(root), "rev-parse", "--short", "HEAD")
+    git.do(folder, "commit", "--quiet", "--message", text, "--", *known)
+    sha = git.answer(folder, "rev-parse", "--short", "HEAD")
     return f"committed {sha}: {text}"
-
-
-def _concerns_git(root: Path, path: str) -> bool:
-    """Whether something lies at *path*, or did in the last commit; git knows no other."""
-    return (root / path).exists() or git.tracks_below(str(root), path)
 
 
 def _is_unchanged(root: Path, paths: list[str]) -> bool:
