@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
@@ -126,6 +127,14 @@ def save(store: Store, ledger: Ledger, now: datetime) -> None:
     encoded = (text + "\n").encode("utf-8", "replace")
     store.write(path, encoded)
     store.write(store.private / _COPY, encoded)
+
+
+def tell_later(store: Store, lines: Sequence[str], now: datetime) -> None:
+    """Note what the person has to be told; to be called inside the lock."""
+    entries = load(store)
+    if lines and not entries.newer:
+        entries.untold += lines
+        save(store, entries, now)
 
 
 def ignore(store: Store, key: str, name: str, now: datetime, *, ignored: bool) -> None:

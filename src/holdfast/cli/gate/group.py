@@ -40,7 +40,8 @@ def refuse_readers() -> None:
 def writing(app: App, *, stay: bool = True) -> Synced:
     """The project, for a command that will write."""
     refuse_readers()
-    return app.change(stay=stay)
+    # Not saved first: what was interrupted is finished by the command itself, which then says so.
+    return app.change(save=False, stay=stay)
 
 
 def meant(app: App, synced: Synced, name: str | None) -> Workflow:

@@ -13,7 +13,7 @@ from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.cli.gate.group import folder_meant, folder_of, gate, meant, tell_now, writing
 from holdfast.cli.naming import workflow_option
 from holdfast.cli.terminal import put
-from holdfast.formats.gated import facts, files, inspection, lifecycle, reconcile, transitions
+from holdfast.formats.gated import facts, files, inspection, lifecycle, reconcile
 from holdfast.formats.gated.files import HeldStatus, Run
 from holdfast.formats.gated.model import PHASES, PhaseName, State
 from holdfast.plaintext import counted, one_line
@@ -63,18 +63,9 @@ def _told(run: Run, state: State) -> dict[str, Any]:
         "statuses": statuses,
         "turn": facts.turn(state),
         "next_action": facts.next_action(state, run.status(state.current_phase)),
-        "possible": _possible(state),
+        "possible": facts.possible(state),
         "disagreements": [*reconcile.contradictions(state), *reconcile.disagreements(run)],
     }
-
-
-def _possible(state: State) -> list[str]:
-    """The commands that would not be refused by where it stands."""
-    commands = gate.commands
-    events = transitions.events(transitions.WORKFLOW, state.status)
-    if state.status in {"in_progress", "escalated"}:
-        events += transitions.events(transitions.PHASE, state.phase.status)
-    return [name for name in commands if name in events]
 
 
 @gate.command()

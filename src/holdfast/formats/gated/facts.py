@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
+from holdfast.formats.gated import transitions
 from holdfast.formats.gated.machine import APPROVED
 from holdfast.formats.gated.model import MOST_ITERATIONS, PHASES, PhaseName, State, Status
 from holdfast.plaintext import one_line
@@ -25,6 +26,7 @@ _KEPT_WITH = {
     "user_review": ("approve", "request-changes", "regress"),
     "escalated": ("guide", "override"),
 }
+_OF_THEMSELVES = {"start", "reset", "exhaust"}  # follow from another event, without a command
 _GATES = {
     "in_progress": "an internal review, then a person's review on the pull request",
     "in_review": "the internal review, then a person's review on the pull request",
@@ -55,6 +57,18 @@ def kept_with(state: State) -> tuple[str, ...]:
     """The commands that fit the current phase's status."""
     names = ("complete",) if is_done(state) else _KEPT_WITH.get(state.phase.status, ("submit",))
     return tuple(f"holdfast gate {name}" for name in names)
+
+
+def possible(state: State) -> list[str]:
+    """What may happen next, by the names of the commands."""
+    events = transitions.events(transitions.WORKFLOW, state.status)
+    if not is_done(state) and "complete" in events:
+        events.remove("complete")
+    if not state.over:
+        events += transitions.events(transitions.PHASE, state.phase.status)
+    if state.status == "in_progress" and state.number > 1:
+        events.append("regress")
+    return [event for event in dict.fromkeys(events) if event not in _OF_THEMSELVES]
 
 
 def is_done(state: State) -> bool:

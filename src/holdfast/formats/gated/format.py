@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from holdfast import together
+from holdfast import ledger, together
 from holdfast.errors import HoldfastError
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
@@ -42,7 +42,7 @@ class Gated:
         if wait is not None and _is_due(place, found):
             try:
                 with place.store.lock(wait):
-                    survey.notes += lifecycle.finish(place)
+                    survey.notes += _finished(place)
                     found = files.look(place.store)  # what was read outside the lock may be old
                     holding.keep_copies(place.store, files.FOLDER, _held(found), files.has_gone)
             except HoldfastError as error:
@@ -73,6 +73,13 @@ def _is_due(place: Place, found: Found) -> bool:
     return together.is_unfinished(place.store, lifecycle.UNFINISHED) or holding.copies_due(
         place.store, files.FOLDER, _held(found), files.has_gone
     )
+
+
+def _finished(place: Place) -> list[str]:
+    """What was interrupted is brought to its end; not every hook can tell the person so."""
+    lines = lifecycle.finish(place)
+    ledger.tell_later(place.store, lines, place.now)
+    return lines
 
 
 def _held(found: Found) -> list[Kept[Any]]:

@@ -40,7 +40,7 @@ def approve(content: Content, at: str, comments: Sequence[Comment] | None = None
     new = since(comments or (), content.state.last_reviewed_at)
     if new:
         raise IllegalMove(
-            f"there is {counted(len(new), 'comment')} that nobody has worked on yet",
+            f"the pull request has {counted(len(new), 'comment')} that nobody has worked on yet",
             hint="Have them worked on: holdfast gate request-changes --comments FILE",
         )
     newest = comments[-1].created_at if comments else at
