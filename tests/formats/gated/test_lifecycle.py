@@ -391,6 +391,24 @@ def test_only_what_changes_is_written(holdfast_project: Project) -> None:
     assert list(found) == list(data)
 
 
+def test_what_another_tool_writes_in_its_own_way_is_taken(holdfast_project: Project) -> None:
+    """Words in another spelling, feedback as a list, a phase of its own: read, and kept."""
+    here = place(holdfast_project)
+    data = {**state_example(), "status": "In Progress", "pr_number": "", "feature": SLUG}
+    put_feature(holdfast_project, data)
+    data["phases"]["06-release"] = {"status": "someday"}
+    put(holdfast_project, data)
+    told = {**status(holdfast_project, 1), "current_feedback": ["a", "b"], "status": "user review"}
+    put(holdfast_project, told, f"{NAMES[0]}/status.json")
+    assert do(here, "escalate").lines == ()
+    found = read(holdfast_project)
+    assert found["phases"]["06-release"] == {"status": "someday"}
+    assert (found["status"], found["pr_number"]) == ("escalated", "")
+    assert status(holdfast_project, 1)["current_feedback"] == ["a", "b"]
+    do(here, "guide")
+    assert status(holdfast_project, 1)["current_feedback"] == "so\n\nStill open:\na\nb"
+
+
 def test_a_start_writes_all_that_the_document_names(holdfast_project: Project) -> None:
     """The description, the state, and five status.json; a second one gives no way."""
     here = begin(holdfast_project)

@@ -26,7 +26,8 @@ _KEPT_WITH = {
     "user_review": ("approve", "request-changes", "regress"),
     "escalated": ("guide", "override"),
 }
-_OF_THEMSELVES = {"start", "reset", "exhaust"}  # follow from another event, without a command
+# Events that follow from another one, and the one that happens to an earlier phase.
+_NOT_OF_IT = {"start", "reset", "exhaust", "regress"}
 _GATES = {
     "in_progress": "an internal review, then a person's review on the pull request",
     "in_review": "the internal review, then a person's review on the pull request",
@@ -66,9 +67,8 @@ def possible(state: State) -> list[str]:
         events.remove("complete")
     if not state.over:
         events += transitions.events(transitions.PHASE, state.phase.status)
-    if state.status == "in_progress" and state.number > 1:
-        events.append("regress")
-    return [event for event in dict.fromkeys(events) if event not in _OF_THEMSELVES]
+    found = [event for event in dict.fromkeys(events) if event not in _NOT_OF_IT]
+    return [*found, "regress"] if state.status == "in_progress" and state.number > 1 else found
 
 
 def is_done(state: State) -> bool:

@@ -182,7 +182,10 @@ def next_review(folder: Path, phase: PhaseName) -> int:
 def folders(root: Path) -> list[Path]:
     """The folders that may hold a feature, in the order of their names."""
     return sorted(
-        path for path in (root / FOLDER).glob("*") if path.is_dir() and path.name[:1] != "."
+        path
+        for path in (root / FOLDER).glob("*")
+        if path.name[:1] != "."
+        and any(os.path.lexists(path / each) for each in (STATE, DESCRIPTION))
     )
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from holdfast.formats.document import Document, Open, Time, moment, shaped, word
+from holdfast.formats.document import Document, Open, Time, moment, shaped, tolerant, word
 
 PhaseName: TypeAlias = Literal[
     "01-requirements", "02-architecture", "03-implementation", "04-testing", "05-documentation"
@@ -70,6 +70,25 @@ class Escalation(BaseModel):
             return None
 
 
+def _text(value: object) -> object:
+    """Some orchestrators give feedback as a list, one point an item."""
+    if isinstance(value, list):
+        return "\n".join(str(each) for each in value)
+    return str(value) if isinstance(value, dict) else value
+
+
+def _number(value: object) -> object:
+    """What is no number says nothing; an empty text stands for none."""
+    return None if isinstance(value, str) and not value.isdecimal() else value
+
+
+def _known_phases(value: object) -> object:
+    """A phase that the document does not know is kept in the file, and is not ours to read."""
+    if not isinstance(value, dict):
+        return value
+    return {name: each for name, each in value.items() if name in PHASES}
+
+
 def _all_phases(phases: dict[str, PhaseSummary]) -> dict[str, PhaseSummary]:
     absent = [name for name in PHASES if name not in phases]
     unknown = [name for name in phases if name not in PHASES]
@@ -89,10 +108,10 @@ class State(Document):
     updated_at: Time = None
     current_phase: PhaseName
     status: WorkflowStatus
-    phases: Annotated[dict[str, PhaseSummary], AfterValidator(_all_phases)]
+    phases: Annotated[dict[str, PhaseSummary], tolerant(_known_phases), AfterValidator(_all_phases)]
     escalations: Annotated[list[Any], shaped(list)] = []
     pr_url: str | None = None
-    pr_number: int | None = None
+    pr_number: Annotated[int | None, tolerant(_number)] = None
     last_reviewed_at: Time = None
 
     @property
@@ -136,7 +155,7 @@ class Status(Document):
     status: PhaseStatus
     iterations: Iterations
     max_iterations: Annotated[int, Field(ge=1)]
-    current_feedback: str | None = None
+    current_feedback: Annotated[str | None, tolerant(_text)] = None
     history: Annotated[list[Any], shaped(list)] = []
 
     @property
