@@ -27,11 +27,12 @@ def files_meant(path: str | None, here: Surroundings) -> list[Guarded]:
     """The state files that *path* may mean, whether or not they are there yet; mostly none."""
     if path is None:
         return []
-    meanings = sorted(_meanings(os.path.join(here.cwd, os.path.expanduser(path))))
+    meanings = _meanings(os.path.join(here.cwd, os.path.expanduser(path)))
+    named = [real for real in sorted(meanings) if _has_a_name_of_ours(real)]
     return [
         Guarded(root, relative, kind)
-        for root in project.candidates(here.cwd, here.client_project)
-        for real in meanings
+        for root in (project.candidates(here.cwd, here.client_project) if named else ())
+        for real in named
         if contains(root, real)
         and (kind := _format_of(relative := os.path.relpath(real, root).replace(os.sep, "/")))
     ]
@@ -43,10 +44,19 @@ def _meanings(path: str) -> set[str]:
     Behind a link, ".." may be meant as the text says, or as the folders lie.
     """
     meant = set()
-    for each in (path, os.path.normpath(path)):
+    for each in {path, os.path.normpath(path)}:
         folder, name = os.path.split(each)
-        meant |= {os.path.realpath(each), os.path.join(os.path.realpath(folder), name)}
+        entry = os.path.join(os.path.realpath(folder), name)
+        meant |= {entry, os.path.realpath(entry)} if os.path.islink(entry) else {entry}
     return meant
+
+
+def _has_a_name_of_ours(path: str) -> bool:
+    name = os.path.basename(path)
+    return any(fnmatchcase(name, each) for each in _NAMES)
+
+
+_NAMES = {pattern.rpartition("/")[2] for each in signs.STATE_FILES.values() for pattern in each}
 
 
 def _format_of(relative: str) -> str | None:

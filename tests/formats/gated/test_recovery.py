@@ -27,7 +27,7 @@ from gatedwork import (
 from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place
 from holdfast.formats.gated import evidence, files, inspection, recovering
-from holdfast.formats.gated.recovery import Proposal
+from holdfast.formats.gated.proposal import Proposal
 from holdfast.testing import Project
 
 DAMAGE: dict[str, bytes | None] = {

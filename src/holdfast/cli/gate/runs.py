@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import click
@@ -10,7 +11,7 @@ from holdfast.cli import terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.cli.gate import commits
 from holdfast.cli.gate.given import file_option, text_of
-from holdfast.cli.gate.group import details, gate, meant, refuse_readers, tell_now, writing
+from holdfast.cli.gate.group import details, gate, meant, tell_now, writing
 from holdfast.cli.naming import workflow_option
 from holdfast.cli.terminal import put
 from holdfast.errors import IllegalMove
@@ -28,7 +29,7 @@ from holdfast.formats.gated import (
 )
 from holdfast.formats.gated.copying import Copy
 from holdfast.formats.gated.model import PHASES
-from holdfast.formats.gated.recovery import Proposal
+from holdfast.formats.gated.proposal import Proposal
 from holdfast.plaintext import one_line
 from holdfast.sync import Synced
 
@@ -61,9 +62,7 @@ def start(
     """
     slug = slug or files.slug_from(title)
     text = _described(title, description, file)
-    if not dry_run:
-        refuse_readers()
-    place = app.look(stay=False, warn=dry_run).place
+    place = (app.look(stay=False) if dry_run else writing(app, stay=False)).place
     lifecycle.refuse_taken(place.store, files.folder_of(place.store, slug))
     commit = commits.wanted(place, slug)
     if branch:
@@ -87,7 +86,8 @@ def _described(title: str, description: str | None, file: str | None) -> str:
     if description is None and file is None:
         return templates.description(title)
     text = text_of(description, file, "the description")
-    return f"{text}\n" if text.startswith("#") else f"# {title}\n\n{text}\n"
+    headed = re.match(r"#{1,6}\s", text)
+    return f"{text}\n" if headed else f"# {title}\n\n{text}\n"
 
 
 def _show_start(place: Place, slug: str, branch: bool, commit: commits.Commit | None) -> None:
@@ -127,7 +127,7 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None) -> None:
         return
     slug = _to_finalize(app, synced, name)
     copies = finalizing.plan(place, slug)
-    commit = commits.wanted(place, slug, tuple(each.target for each in copies if each.target))
+    commit = commits.wanted(place, slug, tuple(each.target for each in copies if each.is_held))
     if dry_run:
         _show_finalize(slug, copies, commit)
     if not force:
@@ -170,6 +170,7 @@ def _show_finalize(slug: str, copies: Sequence[Copy], commit: commits.Commit | N
 
 @gate.command()
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@commits.commits("Recover the state")
 @_DRY
 @json_option
 @workflow_option
@@ -202,8 +203,10 @@ def recover(app: App, yes: bool, dry_run: bool, as_json: bool, name: str | None)
     if not yes and not click.confirm("Write this?", default=False):
         say("It stays as it is.")
         return
+    commit = commits.wanted(place, slug)
     lines = recovering.recover(place, slug, proposal)
     tell_now(synced, files.key_of(slug), "recovered", *lines)
+    commits.make(place, commit, files.read(place.store, files.folder_of(place.store, slug)))
 
 
 def _damaged(place: Place, name: str | None) -> str | None:

@@ -25,6 +25,11 @@ class Copy(NamedTuple):
     why: str = ""
 
     @property
+    def is_held(self) -> bool:
+        """Whether the target holds the document afterwards."""
+        return self.kind in {"new", "changed", "conflict", "same"}
+
+    @property
     def line(self) -> str:
         """For people."""
         way = f"{self.source} -> {self.target}" if self.source and self.target else ""

@@ -112,7 +112,7 @@ def note_uncommitted(place: Place, slug: str, copies: Sequence[Copy], message: s
     """Remember the commit that *slug* is to end with; paths of an interrupted command stay."""
     before = uncommitted(place)
     known = before.paths if before and before.slug == slug else ()
-    new = [each.target for each in copies if each.kind != "passed over"]
+    new = [each.target for each in copies if each.is_held]
     record = {"slug": slug, "paths": list(dict.fromkeys([*known, *new])), "message": message}
     sidecar.update(place.store, _UNCOMMITTED, COMMAND_WAIT, lambda _: record)
 

@@ -9,7 +9,7 @@ from holdfast.formats.base import Place
 from holdfast.formats.gated import evidence, files, lifecycle, reconcile, recovery
 from holdfast.formats.gated.files import HeldStatus, Run
 from holdfast.formats.gated.machine import Content
-from holdfast.formats.gated.recovery import Proposal
+from holdfast.formats.gated.proposal import Proposal
 from holdfast.store import COMMAND_WAIT, Store
 
 
