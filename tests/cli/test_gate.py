@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from gatedwork import FOLDER, NAMES, put, read, status, tree
+from gatedwork import FOLDER, NAMES, RUN, URL, put, read, status, tree
 from holdfast.cli.gate.group import gate as group
 from holdfast.testing import Project
 
 ROOT = Path(__file__).parents[2]
 HERE = "s-1"
-URL = "https://github.com/OWNER/REPO/pull/7"
 READING = {"status", "validate"}
 
 
@@ -51,37 +50,13 @@ def test_each_command_has_help_and_stands_in_the_document() -> None:
     assert "| `holdfast gate …` |" in (ROOT / "README.md").read_text("utf-8")
 
 
-RUN = [
-    (["submit"], "iteration 1 of 4: the reviewer evaluates"),
-    (["revise", "errors are missing"], "iteration 2 of 4: the creator revises after the review: errors"),
-    (["submit"], "iteration 2 of 4: the reviewer evaluates"),
-    (["approve-internal", "complete", "--pr", URL], f"a person reviews it on PR #7 ({URL})"),
-    (["request-changes", "shorter"], "comments on the pull request: shorter"),
-    (["submit"], "iteration 2 of 4: the reviewer evaluates"),
-    (["approve-internal", "complete"], "a person reviews it"),
-    (["approve"], "phase 2/5 (Architecture). Next: Architecture: the creator works"),
-    (["escalate", "lost"], "it is escalated (lost)"),
-    (["guide", "smaller", "--by", "Anna"], "by the guidance that a person gave: smaller"),
-    (["regress", NAMES[0], "offline"], "phase 1/5 (Requirements)"),
-    (["escalate", "stuck"], "it is escalated (stuck)"),
-    (["override"], "phase 2/5 (Architecture)"),
-    *[
-        step
-        for _ in range(4)
-        for step in (
-            (["submit"], "the reviewer evaluates"),
-            (["approve-internal", "good"], "a person reviews it"),
-            (["approve"], ""),
-        )
-    ],
-    (["complete"], "'User Auth' is completed. Its docs are published by: holdfast gate finalize"),
-]  # fmt: skip
-
-
 def test_a_run_by_commands(feature: Project) -> None:
     """Each says what is next; all files are valid and agree after each."""
     for arguments, expected in RUN:
         assert expected in gate(feature, *arguments).splitlines()[0], arguments
+    assert gate(feature, "complete").splitlines()[0] == (
+        "Workflow 'User Auth' is completed. Its docs are published by: holdfast gate finalize"
+    )
     assert "valid, and the files agree" in gate(feature, "validate", "-w", "user-auth")
     found = read(feature)
     assert (found["status"], found["pr_number"], found["pr_url"]) == ("completed", 7, URL)
@@ -256,17 +231,25 @@ def test_what_is_possible_is_what_is_taken(reviewed: Project) -> None:
 def test_validate_names_what_is_wrong(feature: Project) -> None:
     """In any of the six files, or between them; exit 1."""
     put(feature, {**status(feature, 2), "iterations": 7}, f"{NAMES[1]}/status.json")
+    put(feature, "[1, 2]", f"{NAMES[2]}/status.json")
+    (feature.root / FOLDER / NAMES[3] / "status.json").unlink()
     data = read(feature)
     data["phases"][NAMES[0]]["iterations"] = 2
     put(feature, data)
     done = feature.run("gate", "validate", check=False)
     assert done.returncode == 1
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert "02-architecture/status.json: iterations: expected at most 4, found 7" in lines
-    assert any("said in_progress, iteration 0" in line for line in lines)
+    assert done.stdout.startswith(f"{FOLDER}: 4 problems\n")
     told = json.loads(feature.run("gate", "validate", "--json", check=False).stdout)
-    assert told["valid"] is False
-    assert len(told["problems"]) == len(lines) - 1
+    assert (told["feature"], told["valid"]) == ("user-auth", False)
+    assert told["problems"] == [
+        (
+            "status.json of 01-requirements said in_progress, iteration 0; "
+            "workflow-state.json says in_progress, iteration 2, which holds"
+        ),
+        "02-architecture/status.json: iterations: expected at most 4, found 7",
+        "03-implementation/status.json: not the status of a phase any more",
+        "04-testing/status.json: it is missing",
+    ]
 
 
 @pytest.mark.parametrize("name", [[], ["-w", "user-auth"]])

@@ -137,3 +137,46 @@ def tree(project: Project) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+# A feature by commands, from its start on: the command, and what is next after it.
+URL = "https://github.com/OWNER/REPO/pull/7"
+_REVIEWED = "Requirements, iteration 2 of 4: the creator revises after"
+RUN: list[tuple[list[str], str]] = [
+    (["submit"], "Requirements, iteration 1 of 4: the reviewer evaluates the artefact"),
+    (["revise", "no errors"], f"{_REVIEWED} the review: no errors"),
+    (["submit"], "Requirements, iteration 2 of 4: the reviewer evaluates the artefact"),
+    (
+        ["approve-internal", "complete", "--pr", URL],
+        f"Requirements, iteration 2 of 4: a person reviews it on PR #7 ({URL})",
+    ),
+    (
+        ["request-changes", "shorter"],
+        f"{_REVIEWED} a person's comments on the pull request: shorter",
+    ),
+    (["submit"], "Requirements, iteration 2 of 4: the reviewer evaluates the artefact"),
+    (["approve-internal", "complete"], "a person reviews it on PR #7"),
+    (["approve"], "Architecture: the creator works on the artefact"),
+    (["escalate", "lost"], "Architecture: it is escalated (lost)"),
+    (
+        ["guide", "smaller", "--by", "Anna"],
+        "Architecture: the creator revises by the guidance that a person gave: smaller",
+    ),
+    (
+        ["regress", NAMES[0], "offline"],
+        f"{_REVIEWED} a person's comments on this earlier phase: offline",
+    ),
+    (["escalate", "stuck"], "Requirements, iteration 2 of 4: it is escalated (stuck)"),
+    (["override"], "Architecture: the creator works on the artefact"),
+    *(
+        step
+        for title in ("Architecture", "Implementation", "Testing", "Documentation")
+        for step in (
+            (["submit"], f"{title}, iteration 1 of 4: the reviewer evaluates the artefact"),
+            (["approve-internal", "good"], f"{title}, iteration 1 of 4: a person reviews it on PR"),
+            (["approve"], "the creator works on the artefact")
+            if title != "Documentation"
+            else (["approve"], "All phases are approved on PR #7"),
+        )
+    ),
+]

@@ -57,10 +57,9 @@ class Gated:
         return inspection.inspect(path, raw)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
-        lifecycle.change(place, workflow.key, machine.complete)
-        return (
-            f"Workflow completed: {workflow.name}. Its docs are published by: holdfast gate finalize",
-        )
+        changed = lifecycle.change(place, workflow.key, machine.complete)
+        how = f"Workflow completed: {workflow.name}. Its docs are published by: holdfast gate finalize"
+        return how, *changed.lines
 
     def touch(self, place: Place, workflow: Workflow) -> None:
         lifecycle.take_up(place, workflow.key)

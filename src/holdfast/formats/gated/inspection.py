@@ -12,6 +12,7 @@ from typing import Any
 from holdfast.formats.base import Report
 from holdfast.formats.document import EXACT, Document
 from holdfast.formats.gated import files
+from holdfast.formats.gated.files import HeldState, HeldStatus
 from holdfast.formats.gated.model import (
     PHASES,
     Escalation,
@@ -20,7 +21,7 @@ from holdfast.formats.gated.model import (
     has_state_shape,
     has_status_shape,
 )
-from holdfast.formats.gated.reconcile import contradictions, disagreements
+from holdfast.formats.gated.reconcile import contradictions, disagreement
 from holdfast.formats.holding import Unusable
 from holdfast.formats.strictness import found, lacking, strictly
 from holdfast.regular import decode_json
@@ -91,13 +92,22 @@ def _problems(model: type[Document], data: dict[str, Any]) -> Iterator[str]:
 def problems_of(store: Store, folder: Path) -> Iterator[str]:
     """What is wrong with all six files of a feature, and whether they agree."""
     run = files.read(store, folder)
+    state = run.main.state if isinstance(run.main, HeldState) and not run.main.problems else None
     for held in (run.main, *run.statuses.values()):
         name = held.path.relative_to(folder).as_posix()
-        if isinstance(held, Unusable):
-            yield f"{name}: {held.reason}"
-        elif held.problems:
-            yield from (f"{name}: {each}" for each in held.problems)
-        else:
-            report = inspect(held.path, held.raw)
-            yield from (f"{name}: {each}" for each in (report.problems if report else ()))
-    yield from disagreements(run)
+        wrong = tuple(_wrong(held))
+        yield from (f"{name}: {each}" for each in wrong)
+        phase = held.state.phase if isinstance(held, HeldStatus) and not wrong else None
+        line = disagreement(run, state, phase) if state and phase else None
+        if line:
+            yield line
+
+
+def _wrong(held: HeldState | HeldStatus | Unusable) -> Iterator[str]:
+    if isinstance(held, Unusable):
+        yield held.reason
+    elif held.problems:
+        yield from held.problems
+    else:
+        report = inspect(held.path, held.raw)
+        yield from report.problems if report else ()

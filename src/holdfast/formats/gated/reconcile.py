@@ -78,7 +78,7 @@ def disagreements(run: Run) -> tuple[str, ...]:
         return ()
     state = run.main.state
     lines = [] if _in_work(state) is None else [_moved(state)]
-    return (*lines, *(line for name in PHASES if (line := _disagreement(run, state, name))))
+    return (*lines, *(line for name in PHASES if (line := disagreement(run, state, name))))
 
 
 def reconciled(run: Run, at: str) -> Reconciled:
@@ -139,7 +139,8 @@ def _moved(state: State) -> str:
     return f"current_phase was {state.current_phase}, but {_in_work(state)} is the one in work"
 
 
-def _disagreement(run: Run, state: State, name: PhaseName) -> str | None:
+def disagreement(run: Run, state: State, name: PhaseName) -> str | None:
+    """What status.json of a phase says otherwise."""
     held, summary = run.statuses[name], state.phases[name]
     says = f"{summary.status}, iteration {summary.iterations}"
     if isinstance(held, Unusable):

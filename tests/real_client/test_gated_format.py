@@ -1,0 +1,47 @@
+"""A feature in the real client, with a compaction after every single command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from gatedwork import FOLDER, RUN
+from realclient.requests import additional_instructions, first_after, summaries
+from realclient.standin import StandIn
+from realclient.workplace import Workplace, shell, trouble
+
+pytestmark = pytest.mark.needs("npm")
+START = ["start", "user-auth", "--title", "User Auth", "--description", "words of the description"]
+
+
+def test_a_feature_with_a_compaction_after_every_command(binary: Path, tmp_path: Path) -> None:
+    """What comes next and what is to be read is in the first request after each."""
+    place = Workplace(tmp_path)
+    place.write_settings()
+    steps = [(START, "Requirements: the creator works on the artefact"), *RUN]
+    with StandIn() as stand_in, place.client(binary, stand_in) as session:
+        session.send("begin")
+        for number, (arguments, _) in enumerate(steps, 1):
+            stand_in.queue += [shell(shlex.join(["holdfast", "gate", *arguments]))]
+            session.send(f"step {number}")
+            session.send(f"go on with step {number}")
+            session.compact()
+            session.send(f"the turn after step {number}")
+            assert len(summaries(stand_in.requests)) == number
+        stand_in.queue += [shell("holdfast gate complete")]
+        session.send("complete it")
+        session.close()
+    for number, (arguments, expected) in enumerate(steps, 1):
+        sent = first_after(stand_in.requests, number).text
+        line = next(each for each in sent.splitlines() if each.startswith("Next action: "))
+        assert expected in line, arguments
+        assert "words of the description" in sent, arguments
+        note = additional_instructions(summaries(stand_in.requests)[number - 1])
+        assert expected[:100] in note, arguments
+    assert trouble(session.messages) == []
+    assert session.stderr == ""
+    state = json.loads((place.project / FOLDER / "workflow-state.json").read_bytes())
+    assert state["status"] == "completed"
