@@ -12,7 +12,7 @@ from pathlib import Path
 import frontmatter
 import pytest
 
-from gatedwork import APPROVE_PHASE, FOLDER, NAMES, SLUG, place, read, tree, walk
+from gatedwork import APPROVE_PHASE, FOLDER, NAMES, SLUG, killed_at_rename, place, read, tree, walk
 from holdfast.cli.main import cli
 from holdfast.testing import Project
 
@@ -296,6 +296,22 @@ def test_recover_shows_and_writes_only_after_a_yes(project: Project) -> None:
     assert read(project)["phases"]["01-requirements"]["status"] == "in_review"
     gate(project, "validate")
     assert "Nothing is wrong" in gate(project, "recover")
+
+
+def test_what_was_interrupted_is_finished_before_it_is_judged(project: Project) -> None:
+    """Else a file that a killed command was about to write would be rebuilt from guesses."""
+    start(project)
+    walk(place(project), "submit", "approve-internal #7")
+    note = project.root / ".claude/holdfast/unfinished/gated.json"
+    number = 0
+    while not note.exists():
+        number += 1
+        assert killed_at_rename(project, number, "gate", "approve") == -9
+    (project.root / FOLDER / NAMES[1] / "status.json").unlink()
+    done = project.run("gate", "recover", "--yes")
+    assert "a command was interrupted" in done.stderr
+    assert read(project)["current_phase"] == NAMES[1]
+    gate(project, "validate")
 
 
 @pytest.mark.parametrize("answer", ["y", "n", ""])

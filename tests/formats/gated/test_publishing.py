@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import subprocess
-import sys
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from gatedwork import APPROVE_PHASE, FOLDER, SLUG, do, place, read, tree, walk
+from gatedwork import APPROVE_PHASE, FOLDER, SLUG, do, killed_at_rename, place, read, tree, walk
 from holdfast import clock
 from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place
@@ -264,22 +262,6 @@ def test_the_archive_may_lie_on_another_file_system(
     assert not (holdfast_project.root / "workflow").exists()
 
 
-KILLER = """
-import os, signal, sys
-number = int(sys.argv.pop(1))
-real, seen = os.replace, 0
-def deadly(*arguments, **named):
-    global seen
-    seen += 1
-    if seen == number:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(*arguments, **named)
-os.replace = deadly
-from holdfast.__main__ import main
-sys.exit(main())
-"""
-
-
 @pytest.mark.parametrize("options", [[], ["--commit"]], ids=["", "with a commit"])
 def test_killed_at_any_moment_the_same_command_brings_it_to_its_end(
     options: list[str], holdfast_project: Project
@@ -299,13 +281,7 @@ def test_killed_at_any_moment_the_same_command_brings_it_to_its_end(
         number += 1
         shutil.rmtree(project.root)
         shutil.copytree(pristine, project.root, symlinks=True)
-        ended = subprocess.run(
-            [sys.executable, "-c", KILLER, str(number), "gate", "finalize", *options],
-            cwd=project.root,
-            env=project.environment(),
-            capture_output=True,
-            check=False,
-        ).returncode
+        ended = killed_at_rename(project, number, "gate", "finalize", *options)
         again = project.run("gate", "finalize", *options, check=False)
         assert docs(project) == PUBLISHED, (number, again.stderr)
         assert not (project.root / "workflow").exists(), (number, again.stderr)

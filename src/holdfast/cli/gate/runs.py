@@ -11,7 +11,7 @@ from holdfast.cli import terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.cli.gate import commits
 from holdfast.cli.gate.given import file_option, text_of
-from holdfast.cli.gate.group import details, gate, meant, tell_now, writing
+from holdfast.cli.gate.group import details, finish_interrupted, gate, meant, tell_now, writing
 from holdfast.cli.naming import workflow_option
 from holdfast.cli.terminal import put
 from holdfast.errors import IllegalMove
@@ -123,8 +123,10 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None) -> None:
     """Publish the docs of a completed feature to docs/, and put its workspace into the archive."""
     synced = app.look() if dry_run else writing(app)
     place = synced.place
-    if not dry_run and commits.is_wanted() and _commit_only(place):
-        return
+    if not dry_run:
+        finish_interrupted(place)
+        if commits.is_wanted() and _commit_only(place):
+            return
     slug = _to_finalize(app, synced, name)
     copies = finalizing.plan(place, slug)
     commit = commits.wanted(place, slug, tuple(each.target for each in copies if each.is_held))
@@ -184,6 +186,8 @@ def recover(app: App, yes: bool, dry_run: bool, as_json: bool, name: str | None)
     looks = dry_run or as_json
     synced = app.look() if looks else writing(app)
     place = synced.place
+    if not looks:
+        finish_interrupted(place)
     slug = _damaged(place, name)
     proposal = recovering.propose(place, slug) if slug else Proposal()
     if as_json:

@@ -22,6 +22,7 @@ from holdfast.formats.gated.model import (
 )
 from holdfast.formats.gated.proposal import Proposal, Told
 from holdfast.formats.gated.reviews import said_in
+from holdfast.plaintext import counted
 
 _REVIEWED = frozenset({"created", "revised"})  # actions of the history that stand for a review
 _LAST_COPY = "our last good copy of it"
@@ -34,7 +35,7 @@ def _by_reviews(each: PhaseEvidence) -> Told | None:
     if not each.reviews:
         return None
     count, verdict = len(each.reviews), each.reviews[-1].verdict
-    why = f"{_names(each.reviews)}, the last one {verdict or 'without a verdict'}"
+    why = f"{counted(len(each.reviews), 'review')}, the last one {verdict or 'without a verdict'}"
     if verdict == APPROVED:
         return Told("user_review", min(count, MOST_ITERATIONS), why)
     if verdict is None:
@@ -42,12 +43,6 @@ def _by_reviews(each: PhaseEvidence) -> Told | None:
     if count >= MOST_ITERATIONS:
         return Told("escalated", MOST_ITERATIONS, why)
     return Told("in_progress", count + 1, why)
-
-
-def _names(reviews: tuple[Review, ...]) -> str:
-    if len(reviews) == 1:
-        return "1 review"
-    return f"{len(reviews)} reviews"
 
 
 def _is_behind(each: PhaseEvidence) -> bool:
@@ -132,7 +127,7 @@ def _history_from(each: PhaseEvidence) -> str:
         return "the file itself"
     if each.copy:
         return _LAST_COPY
-    return _names(each.reviews) if each.reviews else "nothing is known of it"
+    return counted(len(each.reviews), "review") if each.reviews else "nothing is known of it"
 
 
 def _entry(number: int, review: Review) -> dict[str, Any]:
