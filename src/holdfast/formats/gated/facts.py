@@ -145,10 +145,9 @@ def reason_of_escalation(state: State) -> str | None:
 
 def _last_action(status: Status | None) -> str:
     """What was done last by somebody who judges it."""
-    for entry in reversed(status.history if status else []):
-        action = entry.get("action") if isinstance(entry, dict) else None
+    for action, result in status.latest() if status else ():
         if action in _AFTER:
-            return "" if entry.get("result") == APPROVED else str(action)
+            return "" if result == APPROVED else action
         if action in {"started", "reset"}:
             break
     return ""

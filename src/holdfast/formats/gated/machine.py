@@ -162,8 +162,7 @@ def _reviewed(content: Content, at: str, event: str, verdict: str) -> None:
 
 
 def _made(status: Status) -> str:
-    for entry in reversed(status.history):
-        action = entry.get("action") if isinstance(entry, dict) else None
+    for action, _ in status.latest():
         if action in {"created", "revised"}:
             return "revised"
         if action == "reset":

@@ -163,6 +163,13 @@ class Status(Document):
         """After how many iterations it escalates; more than the document allows there never are."""
         return min(self.max_iterations, MOST_ITERATIONS)
 
+    def latest(self) -> Iterator[tuple[str, object]]:
+        """Action and result of the history's entries, the last one first; others may be of any shape."""
+        for entry in reversed(self.history):
+            action = entry.get("action") if isinstance(entry, dict) else None
+            if isinstance(action, str):
+                yield action, entry.get("result")
+
 
 def new_state(
     feature: str, at: str, *, title: str | None = None, branch: str | None = None
