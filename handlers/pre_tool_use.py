@@ -1,12 +1,14 @@
-"""PreToolUse: the gate before the first change, while required reading is still unopened.
+"""PreToolUse: the guard of state files, and the gate while required reading is still unopened.
 
-It never traps: it says its word once, or denies a few times, and then lets the work go on.
+The gate never traps: it says its word once, or denies a few times, and then lets the work go on. The
+guard denies as often as it is asked, since what it denies can be done by a command.
 """
 
 from __future__ import annotations
 
-from holdfast import delivery, settings
+from holdfast import delivery, guard, settings
 from holdfast.clock import Clock
+from holdfast.guard import Guarded
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
 from holdfast.wire.events import WRITES, PreToolUse
@@ -16,6 +18,33 @@ MOST_DENIALS = 3  # after one restore
 
 
 def handle(event: PreToolUse, surroundings: Surroundings, _: Clock, entry: Entry) -> Reply:
+    for state_file in guard.files_meant(event.path, surroundings):
+        if _is_guarded(state_file, event, surroundings):
+            return _keep_off(state_file, event, entry)
+    if event.envelope.agent_id:  # what it was not sent, its caller has to read
+        return Nothing()
+    return _gate(event, surroundings, entry)
+
+
+def _is_guarded(state_file: Guarded, event: PreToolUse, surroundings: Surroundings) -> bool:
+    configured = settings.load(state_file.root, surroundings.config_file).settings
+    if not configured.enabled or configured.guard == "off":
+        return False
+    return configured.guard == "all" or event.envelope.agent_id is not None
+
+
+def _keep_off(state_file: Guarded, event: PreToolUse, entry: Entry) -> Reply:
+    from holdfast import guidance  # noqa: PLC0415  # as below
+    from holdfast.formats import registry  # noqa: PLC0415
+
+    entry.root = state_file.root
+    entry.decided, entry.quiet = f"denied {event.tool}: {state_file.path} is guarded", False
+    commands = f"holdfast {registry.named(state_file.format).group}".rstrip()
+    subagent = event.envelope.agent_id is not None
+    return Denied(guidance.guarded(state_file.path, commands, subagent=subagent))
+
+
+def _gate(event: PreToolUse, surroundings: Surroundings, entry: Entry) -> Reply:
     state_dir, session = surroundings.state_dir, event.envelope.session
     due = delivery.recall(state_dir, session) if event.tool in WRITES else None
     left = due.left() if due else []

@@ -15,7 +15,7 @@ from holdfast import delivery, journal, project, settings, watching
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
-from holdfast.wire.events import WRITES, ToolDone
+from holdfast.wire.events import WRITES, ToolDone, file_of
 from holdfast.wire.replies import Nothing, Reply
 
 _TEXT = 200
@@ -46,15 +46,11 @@ def handle(event: ToolDone, surroundings: Surroundings, clock: Clock, entry: Ent
 
 def _path(event: ToolDone, cwd: str) -> str | None:
     """The file that the tool was given, absolute and with its folder's links resolved."""
-    path = event.given.get("file_path") or event.given.get("notebook_path")
-    if not isinstance(path, str):
+    path = file_of(event.given)
+    if path is None:
         return None
     folder, name = os.path.split(os.path.join(cwd, path))
-    try:
-        os.fsencode(path)
-        return os.path.join(os.path.realpath(folder), name) if "\0" not in path else None
-    except UnicodeEncodeError:  # what no file name can hold
-        return None
+    return os.path.join(os.path.realpath(folder), name)
 
 
 def _follow(

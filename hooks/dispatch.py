@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NamedTuple
 
-from holdfast import forecast, hooklog, project, sessions, settings, watching
+from holdfast import forecast, guard, hooklog, project, sessions, settings, watching
 from holdfast.clock import Clock
 from holdfast.formats import signs
 from holdfast.wire import events, replies
@@ -86,6 +86,8 @@ def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _
     envelope = event.envelope
     if isinstance(event, events.Other):
         return _Idle(f"nothing: {envelope.name} is not ours")
+    if isinstance(event, events.PreToolUse) and guard.files_meant(event.path, surroundings):
+        return None
     if envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
         return _Idle("nothing: a subagent's event")
     configured = settings.load(None, surroundings.config_file).settings

@@ -137,6 +137,7 @@ def test_every_command_and_option_has_help() -> None:
 def test_the_signs_name_every_format_and_where_it_lies() -> None:
     """A format without a sign would silently be switched off."""
     assert set(signs.SIGNS) == {each.name for each in registry.every()}
+    assert set(signs.STATE_FILES) == set(signs.SIGNS)
     assert set(signs.SIGNS["canonical"]) == {files.FOLDER, look.LOCAL}
     assert set(signs.SIGNS["skill"]) == {skill_files.FOLDER}
     assert set(signs.SIGNS["gated"]) == {gated_files.FOLDER}

@@ -41,7 +41,7 @@ def test_it_names_what_an_agent_needs() -> None:
     """From the beginning of a workflow to its end."""
     named = {words[0] for words in commands()}
     wanted = {"start", "phase", "remind", "read", "context", "block", "complete", "status"}
-    assert wanted | {"resume", "list", "why", "skill"} == named
+    assert wanted | {"resume", "list", "why", "skill", "gate"} == named
     assert named <= set(cli.commands)
 
 

@@ -60,6 +60,15 @@ class StateUnwritable(HoldfastError):
         self.reason = reason
 
 
+class GitRefused(HoldfastError):
+    """git did not do what it was asked to."""
+
+    def __init__(self, command: str, said: str) -> None:
+        super().__init__(f"git {command} refused: {said}")
+        self.command = command
+        self.said = said
+
+
 class NewerRecord(HoldfastError):
     """A record of ours that a newer Holdfast has written, and that is left alone."""
 

@@ -1,11 +1,19 @@
-"""What git says of one file or one checkout. Without git, or outside a checkout, nothing."""
+"""What git says of one file or one checkout, and what it does where somebody asks for that.
+
+Without git, or outside a checkout, it says nothing.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 
+from holdfast.errors import GitRefused
+
 _PATIENCE = 10.0  # seconds
+# A repository may name a program that is to watch its files; nobody asked for that to run.
+_GIT = ("git", "-c", "core.fsmonitor=false")
 
 
 def tracks(path: str) -> bool:
@@ -16,6 +24,41 @@ def tracks(path: str) -> bool:
 def would_pick_up(path: str) -> bool:
     """Whether *path* lies in a checkout and nothing tells git to leave it alone."""
     return _says(path, "check-ignore", "-q") == 1
+
+
+def ignores(path: str) -> bool:
+    """Whether *path* lies in a checkout and something tells git to leave it alone."""
+    return _says(path, "check-ignore", "-q") == 0
+
+
+def is_installed() -> bool:
+    return shutil.which("git") is not None
+
+
+def tracks_below(folder: str, path: str) -> bool:
+    """Whether the checkout at *folder* has *path*, or files below it, also where they are missing."""
+    return bool(answer(folder, "ls-files", "--", path))
+
+
+def had_below(folder: str, path: str) -> bool:
+    """Whether the last commit of the checkout at *folder* has *path*, or files below it."""
+    return bool(answer(folder, "ls-tree", "--name-only", "HEAD", "--", path))
+
+
+def do(folder: str, *command: str) -> None:
+    """Let git do *command* as the user has set it up, hooks and all; or GitRefused with its words."""
+    try:
+        done = subprocess.run(
+            [*_GIT, "--literal-pathspecs", "-C", folder, *command],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        raise GitRefused(command[0], str(error)) from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
+        raise GitRefused(command[0], said or f"exit code {done.returncode}")
 
 
 def answer(folder: str, *question: str) -> str | None:
@@ -36,11 +79,9 @@ def _says(path: str, *question: str) -> int | None:
 
 
 def _ask(folder: str, *question: str) -> subprocess.CompletedProcess[bytes] | None:
-    # A repository may name a program that is to watch its files; nobody asked for that to run.
-    git = ["git", "-c", "core.fsmonitor=false", "-C", folder]
     try:
         return subprocess.run(
-            [*git, *question],
+            [*_GIT, "-C", folder, *question],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_PATIENCE,

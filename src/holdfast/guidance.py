@@ -313,6 +313,16 @@ def denial(workflow: str, unread: Sequence[str]) -> str:
     )
 
 
+def guarded(path: str, commands: str, *, subagent: bool) -> str:
+    """For the model, in place of its edit of a state file: how the state is kept instead."""
+    way = (
+        "Report what is to be noted to the agent that called you; it keeps the state."
+        if subagent
+        else f"Use them instead: `{commands} --help`."
+    )
+    return f"{one_line(path, 400)} is a state file, and kept by the commands of `{commands}`. {way}"
+
+
 _EXCUSE = "`holdfast read --excuse @path` lets one pass that need not be read."
 
 

@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     reading_roots: tuple[str, ...] = ()
     gate: str = "remind"
     observe: bool = True
+    guard: str = "off"
 
     def restores(self, source: str) -> str:
         """What a SessionStart with *source* does: full, line or off."""
@@ -43,7 +44,13 @@ class Settings(NamedTuple):
 
 USER_ONLY = frozenset({"reading_roots", "parts", "file_budget"})
 # What the user switched off, a project's file cannot switch on.
-_OFF: Mapping[str, object] = {"enabled": False, "observe": False, "reading": "list", "gate": "off"}
+_OFF: Mapping[str, object] = {
+    "enabled": False,
+    "observe": False,
+    "reading": "list",
+    "gate": "off",
+    "guard": "off",
+}
 
 
 class Loaded(NamedTuple):
@@ -173,4 +180,5 @@ _CHECKS: dict[str, _Check] = {
     "reading_roots": (_is_folders, "a list of absolute folders"),
     "gate": _one_of("off", "remind", "block"),
     "observe": (_is_flag, "true or false"),
+    "guard": _one_of("off", "subagents", "all"),
 }

@@ -16,6 +16,7 @@ ignores, so that no glob, find or rm -rf of a workflow's folder meets it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -97,13 +98,17 @@ class Store:
     def relative(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
 
-    def write(self, path: Path, data: bytes) -> None:
-        """Write *data* to *path* below the root; to be called inside the lock."""
+    def write(self, path: Path, data: bytes, mode: int | None = None) -> None:
+        """Write *data* to *path* below the root; to be called inside the lock.
+
+        Without a *mode* the file keeps its own.
+        """
         self._contained(path.parent)
         private = self.private in path.parents
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            mode = 0o600 if private else _mode_for(path)
+            if mode is None:
+                mode = 0o600 if private else _mode_for(path)
             replace_file(str(path), data, mode=mode, staging=str(self.private / "tmp"))
         except OSError as error:
             raise StateUnwritable(path, error.strerror or str(error)) from error
@@ -222,6 +227,33 @@ class Store:
         target = self._free(self.private / "archive", stamp, name)
         self.write(target, data)
         return target
+
+    def archive_folder(self, folder: Path, stamp: str, last: str) -> Path:
+        """Move *folder* of our own into the archive, whole; its file *last* is the last to go."""
+        target = self._free(self.private / "archive", stamp, folder.name)
+        self._contained(folder.parent)
+        self._contained(target.parent)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            patiently(lambda: os.replace(folder, target))
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise StateUnwritable(target, error.strerror or str(error)) from error
+            self._archive_across(folder, target, last)
+        return target
+
+    @staticmethod
+    def _archive_across(folder: Path, target: Path, last: str) -> None:
+        """The same where the archive lies on another file system."""
+        import shutil  # noqa: PLC0415  # hooks have no use for it
+
+        try:
+            shutil.copytree(folder, target, symlinks=True)
+            for path in (each for each in folder.iterdir() if each.name != last):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise StateUnwritable(folder, error.strerror or str(error)) from error
 
     @staticmethod
     def _free(folder: Path, stamp: str, name: str) -> Path:

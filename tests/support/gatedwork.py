@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -180,3 +182,31 @@ RUN: list[tuple[list[str], str]] = [
         )
     ),
 ]
+
+
+# A command line that dies before one of its renames.
+_DYING = """
+import os, signal, sys
+number = int(sys.argv.pop(1))
+real, seen = os.replace, 0
+def deadly(*arguments, **named):
+    global seen
+    seen += 1
+    if seen == number:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*arguments, **named)
+os.replace = deadly
+from holdfast.__main__ import main
+sys.exit(main())
+"""
+
+
+def killed_at_rename(project: Project, number: int, *command: str) -> int:
+    """The exit code of a command that is killed before its rename *number*; -9 if it came so far."""
+    return subprocess.run(
+        [sys.executable, "-c", _DYING, str(number), *command],
+        cwd=project.root,
+        env=project.environment(),
+        capture_output=True,
+        check=False,
+    ).returncode

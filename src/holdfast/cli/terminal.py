@@ -40,6 +40,11 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def is_asked() -> bool:
+    """Whether there is a person to answer; a script must not wait for one."""
+    return sys.stdin is not None and sys.stdin.isatty() and is_terminal()
+
+
 def columns() -> int:
     """How wide a line may be."""
     if is_terminal():

@@ -35,20 +35,20 @@ _LOADERS: Mapping[str, Callable[[], Format]] = {
 
 
 @cache
-def _load(name: str) -> Format:
+def named(name: str) -> Format:
     return _LOADERS[name]()
 
 
 def every() -> tuple[Format, ...]:
     """All of them."""
-    return tuple(map(_load, _LOADERS))
+    return tuple(map(named, _LOADERS))
 
 
 def at(place: Place) -> tuple[Format, ...]:
     """Those that may have a workflow at *place*, or had one that we have a copy of."""
     there = signs.formats_in(str(place.root), place.settings.plans)
     return tuple(
-        _load(name) for name in _LOADERS if name in there or _was_there(place, signs.SIGNS[name])
+        named(name) for name in _LOADERS if name in there or _was_there(place, signs.SIGNS[name])
     )
 
 
@@ -58,4 +58,4 @@ def _was_there(place: Place, paths: tuple[str, ...]) -> bool:
 
 def format_of(workflow: Workflow) -> Format:
     """The one that *workflow* is kept in."""
-    return _load(workflow.format)
+    return named(workflow.format)

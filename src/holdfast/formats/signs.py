@@ -18,6 +18,17 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "gated": ("workflow",),
 }
 
+# The state files themselves, part by part of their path below the root; `guard` keeps edits off them.
+STATE_FILES: dict[str, tuple[str, ...]] = {
+    "canonical": ("untracked/workflow-state/*/state-*.json",),
+    "skill": (
+        ".claude/workflow-state/active/*.json",
+        ".claude/workflow-state/completed/*.json",
+        ".claude/workflow-state/index.json",
+    ),
+    "gated": ("workflow/*/workflow-state.json", "workflow/*/0[1-5]-*/status.json"),
+}
+
 
 def any_in(folders: list[str], plans: tuple[str, ...]) -> bool:
     """Whether any of *folders* may declare or hold a workflow."""

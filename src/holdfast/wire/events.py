@@ -62,6 +62,7 @@ NOTED = ("Bash", "Agent", "Task", "TaskCreate", "TaskUpdate", "TodoWrite")
 class PreToolUse(NamedTuple):
     envelope: Envelope
     tool: str
+    path: str | None = None  # the file that it is about to change
 
 
 class ToolDone(NamedTuple):
@@ -181,7 +182,9 @@ def _file_changed(envelope: Envelope, fields: _Fields) -> Event:
 
 
 def _pre_tool_use(envelope: Envelope, fields: _Fields) -> Event:
-    return PreToolUse(envelope, fields.text("tool_name") or "")
+    tool = fields.text("tool_name") or ""
+    path = file_of(fields.mapping("tool_input")) if tool in WRITES else None
+    return PreToolUse(envelope, tool, path)
 
 
 def _tool_done(envelope: Envelope, fields: _Fields) -> Event:
@@ -230,6 +233,12 @@ _PARSERS: dict[str, Callable[[Envelope, _Fields], Event]] = {
     "SubagentStart": _subagent,
     "SubagentStop": _subagent,
 }
+
+
+def file_of(given: Mapping[str, object]) -> str | None:
+    """The file in a tool's input, as it is written there."""
+    path = given.get("file_path") or given.get("notebook_path")
+    return path if isinstance(path, str) and "\0" not in path and _is_path(path) else None
 
 
 def _is_path(text: str) -> bool:

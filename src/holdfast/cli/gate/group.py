@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
-from holdfast.cli.app import App, tell
+from holdfast.cli.app import App, say_aside, tell
+from holdfast.cli.gate import commits
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.gated import files, lifecycle, reconcile, telling
 from holdfast.formats.gated.format import Gated
 from holdfast.formats.gated.lifecycle import Changed, Review, Step
+from holdfast.store import COMMAND_WAIT
 from holdfast.sync import Synced
 
 ROLES = ("orchestrator", "creator", "reviewer")
@@ -41,6 +43,13 @@ def writing(app: App, *, stay: bool = True) -> Synced:
     refuse_readers()
     # Not saved first: what was interrupted is finished by the command itself, which then says so.
     return app.change(save=False, stay=stay)
+
+
+def finish_interrupted(place: Place) -> None:
+    """End what a command was killed in, before it is judged what there is; and say so."""
+    with place.store.lock(COMMAND_WAIT):
+        for line in lifecycle.finish(place):
+            say_aside(line)
 
 
 def meant(app: App, synced: Synced, name: str | None) -> Workflow:
@@ -80,7 +89,10 @@ def move(app: App, name: str | None, verb: str, step: Step, review: Review | Non
     """Take *step* on the feature that is meant, and say where it stands."""
     synced = writing(app)
     key = meant(app, synced, name).key
-    tell_now(synced, key, verb, *details(lifecycle.change(synced.place, key, step, review)))
+    commit = commits.wanted(synced.place, files.slug_of(key))
+    changed = lifecycle.change(synced.place, key, step, review)
+    tell_now(synced, key, verb, *details(changed))
+    commits.make(synced.place, commit, changed.run)
 
 
 def details(changed: Changed) -> list[str]:

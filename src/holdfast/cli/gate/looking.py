@@ -10,6 +10,7 @@ import click
 
 from holdfast.cli import terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.gate import commits
 from holdfast.cli.gate.group import folder_meant, folder_of, gate, meant, tell_now, writing
 from holdfast.cli.naming import workflow_option
 from holdfast.cli.terminal import put
@@ -95,6 +96,7 @@ def _verdict(folder: str, problems: list[str]) -> Iterator[str]:
 
 
 @gate.command("reconcile")
+@commits.commits("Reconcile the state files")
 @click.option("--dry-run", is_flag=True, help="Only say what would be put right.")
 @workflow_option
 @pass_app
@@ -108,8 +110,10 @@ def reconcile_files(app: App, dry_run: bool, name: str | None) -> None:
         for line in found.lines or ("The files agree.",):
             say(one_line(line))
         return
+    commit = commits.wanted(synced.place, files.slug_of(workflow.key))
     changed = lifecycle.repair(synced.place, workflow.key)
     for line in changed.lines or ("The files agree.",):
         say(one_line(line))
     if changed.lines:
         tell_now(synced, workflow.key, "reconciled")
+    commits.make(synced.place, commit, changed.run)

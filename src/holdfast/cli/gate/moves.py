@@ -7,6 +7,7 @@ from functools import partial
 import click
 
 from holdfast.cli.app import App, pass_app, say
+from holdfast.cli.gate import commits
 from holdfast.cli.gate.given import (
     by_option,
     comments_in,
@@ -19,7 +20,7 @@ from holdfast.cli.gate.given import (
 )
 from holdfast.cli.gate.group import details, gate, meant, move, writing
 from holdfast.cli.naming import workflow_option
-from holdfast.formats.gated import lifecycle, machine, user_review
+from holdfast.formats.gated import files, lifecycle, machine, user_review
 from holdfast.formats.gated.lifecycle import Review, Step
 from holdfast.formats.gated.machine import PullRequest
 from holdfast.formats.gated.model import PHASES, PhaseName
@@ -29,6 +30,7 @@ from holdfast.plaintext import one_line
 
 
 @gate.command()
+@commits.commits("Submit for review (iteration {iteration})")
 @workflow_option
 @pass_app
 def submit(app: App, name: str | None) -> None:
@@ -39,6 +41,7 @@ def submit(app: App, name: str | None) -> None:
 @gate.command()
 @text_argument
 @file_option
+@commits.commits("Request a revision (iteration {iteration})")
 @workflow_option
 @pass_app
 def revise(app: App, text: str | None, file: str | None, name: str | None) -> None:
@@ -52,6 +55,7 @@ def revise(app: App, text: str | None, file: str | None, name: str | None) -> No
 @text_argument
 @file_option
 @pr_option
+@commits.commits("Pass the internal review (iteration {iteration})")
 @workflow_option
 @pass_app
 def approve_internal(
@@ -72,6 +76,7 @@ def _pull_request(text: str | None) -> PullRequest | None:
 
 @gate.command()
 @comments_option
+@commits.commits("Approve")
 @workflow_option
 @pass_app
 def approve(app: App, comments: str | None, name: str | None) -> None:
@@ -83,6 +88,7 @@ def approve(app: App, comments: str | None, name: str | None) -> None:
 @text_argument
 @file_option
 @comments_option
+@commits.commits("Request changes")
 @workflow_option
 @pass_app
 def request_changes(
@@ -98,6 +104,7 @@ def request_changes(
 @text_argument
 @file_option
 @comments_option
+@commits.commits("Take up again after comments")
 @workflow_option
 @pass_app
 def regress(
@@ -119,6 +126,7 @@ def regress(
 @gate.command()
 @text_argument
 @file_option
+@commits.commits("Escalate")
 @workflow_option
 @pass_app
 def escalate(app: App, text: str | None, file: str | None, name: str | None) -> None:
@@ -132,6 +140,7 @@ def escalate(app: App, text: str | None, file: str | None, name: str | None) -> 
 @text_argument
 @file_option
 @by_option
+@commits.commits("Give guidance")
 @workflow_option
 @pass_app
 def guide(app: App, text: str | None, file: str | None, by: str | None, name: str | None) -> None:
@@ -142,6 +151,7 @@ def guide(app: App, text: str | None, file: str | None, by: str | None, name: st
 
 @gate.command()
 @by_option
+@commits.commits("Override the escalation")
 @workflow_option
 @pass_app
 def override(app: App, by: str | None, name: str | None) -> None:
@@ -154,6 +164,7 @@ def override(app: App, by: str | None, name: str | None) -> None:
 
 @gate.command()
 @pr_option
+@commits.commits("Complete the workflow")
 @workflow_option
 @pass_app
 def complete(app: App, pr: str | None, name: str | None) -> None:
@@ -163,6 +174,7 @@ def complete(app: App, pr: str | None, name: str | None) -> None:
 
 
 @gate.command()
+@commits.commits("Cancel the workflow")
 @workflow_option
 @pass_app
 def cancel(app: App, name: str | None) -> None:
@@ -173,7 +185,9 @@ def cancel(app: App, name: str | None) -> None:
 def _end(app: App, name: str | None, how: str, step: Step) -> None:
     synced = writing(app)
     workflow = meant(app, synced, name)
+    commit = commits.wanted(synced.place, files.slug_of(workflow.key))
     changed = lifecycle.change(synced.place, workflow.key, step)
     say(f"Workflow {workflow.name!r} is {how}")
     for line in details(changed):
         say(f"  {one_line(line)}")
+    commits.make(synced.place, commit, changed.run)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -129,6 +130,12 @@ def folder_of(store: Store, slug: str) -> Path:
             hint="Small letters, digits and hyphens, at most 64: user-auth.",
         )
     return store.root / FOLDER / slug
+
+
+def slug_from(title: str) -> str:
+    """A slug made of a title."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64].rstrip("-")
 
 
 def state_path(folder: Path) -> Path:

@@ -106,6 +106,11 @@ def start(
         return _write(place, folder, _Plan([described, *also, *_writes(run, content)], lines))
 
 
+def put(place: Place, folder: Path, content: Content) -> Changed:
+    """Let the feature's files say *content*; to be called inside the lock."""
+    return _write(place, folder, _Plan(_writes(files.read(place.store, folder), content)))
+
+
 def refuse_taken(store: Store, folder: Path) -> None:
     """A feature that is there, in whatever state, does not give way."""
     taken = (*files.state_paths(folder), folder / files.DESCRIPTION)

@@ -32,6 +32,14 @@ def review_text(
     )
 
 
+def said_in(review: str) -> str:
+    """What the reviewer wrote into a review-N.md, without the lines that `review_text` adds."""
+    return _ADDED.sub("", review).strip()
+
+
+_ADDED = re.compile(r"\A# Review \d+ of .*\n\nVerdict: .*\nIteration: .*\nTime: .*\n\n")
+
+
 class Comment(NamedTuple):
     """What a person wrote on the pull request."""
 
