@@ -125,8 +125,8 @@ def done(state: State, at: str, task: str | None, kind: str | None) -> State:  #
     return after
 
 
-def without(state: State, at: str, gone: Sequence[Agent]) -> State:  # noqa: ARG001
-    """Those that are gone are no agents of the run any more."""
+def without(state: State, gone: Sequence[Agent]) -> State:
+    """Those that are *gone* are no agents of the run any more."""
     after = moved(state, although_paused=True)
     after.active_agents = [each for each in after.active_agents if each not in gone]
     return after

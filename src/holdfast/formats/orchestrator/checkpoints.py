@@ -130,9 +130,9 @@ def _noted(
         timestamp=at,
         phase=after.phase,
         task=task or (current.task if current else ""),
-        git_sha=sha,
         state_snapshot=name,
     )
+    entry.git_sha = sha  # set by itself, so that a null is written as well
     after.checkpoints = [
         *(each for each in after.checkpoints if each.state_snapshot not in gone),
         entry,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Concatenate, ParamSpec
 
@@ -18,6 +19,7 @@ from holdfast.formats import holding
 from holdfast.formats.base import Place
 from holdfast.formats.holding import Unusable
 from holdfast.formats.orchestrator import agents, bounds, files, learnings, recovery
+from holdfast.formats.orchestrator.agents import Seen
 from holdfast.formats.orchestrator.files import Held
 from holdfast.formats.orchestrator.model import State
 from holdfast.formats.orchestrator.moving import stamp
@@ -48,6 +50,28 @@ def change(
         held = changeable(place)
         after = move(held.state, stamp(place.now), *arguments, **named)
         return Changed(put(place, held, after), (*lines, *recovered(place, held)))
+
+
+def beat(place: Place, task: str | None, kind: str | None) -> Seen:
+    """An agent of the run lives. The state stays as it is."""
+    with place.store.lock(COMMAND_WAIT):
+        settle(place)
+        state = changeable(place).state
+        agent = agents.one_of(state, task, kind)
+        agents.beat(place.store, state, [agent], place.now)
+        return Seen(agent, place.now)
+
+
+def reap(place: Place, silent: timedelta = agents.SILENT) -> list[Seen]:
+    """Remove the agents that gave no sign of life for so long; returns them."""
+    with place.store.lock(COMMAND_WAIT):
+        settle(place)
+        held = changeable(place)
+        seen = agents.seen(place.store, held.state)
+        gone = [each for each in seen if each.is_stale(place.now, silent)]
+        if gone:
+            put(place, held, agents.without(held.state, [each.agent for each in gone]))
+        return gone
 
 
 def settle(place: Place) -> list[str]:

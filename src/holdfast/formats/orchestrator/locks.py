@@ -169,8 +169,9 @@ def named(store: Store, cwd: str, paths: Iterable[str]) -> list[str]:
     """*paths*, given in *cwd*, as they are locked: below the root, wherever links lead."""
     found = []
     for path in paths:
-        real = Path(os.path.realpath(os.path.join(cwd, path)))
-        if not path or "\0" in path or not store.holds(real):
+        readable = path and "\0" not in path
+        real = Path(os.path.realpath(os.path.join(cwd, path))) if readable else None
+        if real is None or not store.holds(real):
             raise IllegalMove(
                 f"{path!r} lies outside the project {store.root}",
                 hint="Only files and folders of the project can be locked.",

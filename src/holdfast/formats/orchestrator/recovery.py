@@ -25,17 +25,17 @@ def look(store: Store) -> Held | Unusable | None:
     snapshot = snapshots.latest_good(store)
     if snapshot is None or (isinstance(there, Held) and _is_newer(there, snapshot)):
         return there
-    used = snapshots.described(snapshot)
+    problems: tuple[str, ...]
     if isinstance(there, Held):
-        return replace(there, raw=snapshot.raw, state=snapshot.state, instead=used)
-    return Held(
-        there.path,
-        snapshot.raw,
-        snapshot.mtime,
-        snapshot.state,
-        (there.reason,),
-        there.kind == "broken",
-        used,
+        problems, broken = there.problems, there.broken
+    else:
+        problems, broken = (there.reason,), there.kind == "broken"
+    return replace(
+        snapshot,
+        path=there.path,
+        problems=problems,
+        broken=broken,
+        instead=snapshots.described(snapshot),
     )
 
 
