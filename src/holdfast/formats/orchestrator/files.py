@@ -36,14 +36,18 @@ class Held(Kept[State]):
 
     @property
     def key(self) -> str:
-        """A run is known by its start: the file has the same name for each."""
-        return f"orchestrator:{self.state.orchestrator.start_time or self.path.stem}"
+        return key_of(self.state)
 
     @property
     def changed_at(self) -> datetime:
         """When it was last touched: what it says, or the file's own time after an edit by hand."""
         edited = clock.from_mtime(self.mtime)
         return max(edited, self.state.last_activity or edited)
+
+
+def key_of(state: State) -> str:
+    """A run is known by its start: the file has the same name for each."""
+    return f"orchestrator:{state.orchestrator.start_time or 'agent-state'}"
 
 
 def snapshot_name(number: int) -> str:

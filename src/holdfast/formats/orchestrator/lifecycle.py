@@ -1,24 +1,28 @@
 """What agents and people do to a run, each under the lock and saved whole.
 
 `change` reads inside the lock, makes one move, looks at the limits, and writes the state. A state
-that cannot be read is set aside, and what recovery found in its place is used.
+that cannot be read is set aside, and what recovery found in its place is used. Whatever writes the
+state goes through `put`: so the log of learnings comes before it, and signs of life are noted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Concatenate, ParamSpec
 
 from holdfast import together
 from holdfast.errors import NoSuchWorkflow, StateUnreadable
+from holdfast.formats import holding
 from holdfast.formats.base import Place
 from holdfast.formats.holding import Unusable
-from holdfast.formats.orchestrator import bounds, files, recovery
+from holdfast.formats.orchestrator import agents, bounds, files, learnings, recovery
 from holdfast.formats.orchestrator.files import Held
 from holdfast.formats.orchestrator.model import State
 from holdfast.formats.orchestrator.moving import stamp
 from holdfast.store import COMMAND_WAIT
+from holdfast.together import Change
 
 P = ParamSpec("P")
 NAME = "orchestrator"  # of what is unfinished, see together
@@ -43,7 +47,7 @@ def change(
         lines = settle(place)
         held = changeable(place)
         after = move(held.state, stamp(place.now), *arguments, **named)
-        return Changed(put(place, held, after), (*lines, *held.problems[:1]))
+        return Changed(put(place, held, after), (*lines, *recovered(place, held)))
 
 
 def settle(place: Place) -> list[str]:
@@ -64,16 +68,42 @@ def changeable(place: Place) -> Held:
     return held
 
 
-def put(place: Place, held: Held | None, after: State) -> Held:
-    """Write *after*, with the limits looked at, in the place of *held*; inside the lock."""
+def recovered(place: Place, held: Held) -> list[str]:
+    """That something else than the state file is used, in one line."""
+    return holding.unreadable(place.store, [held], ())
+
+
+def put(
+    place: Place,
+    held: Held | None,
+    after: State,
+    beside: Callable[[bytes], Sequence[Change]] = lambda _: (),
+) -> Held:
+    """Write *after*, with the limits looked at, in the place of *held*; inside the lock.
+
+    *beside* tells what else changes with the state, which it is given as it is written.
+    """
     store, path = place.store, place.root / files.STATE
-    encoded = bounds.updated(after, place.now).encode()
+    after = bounds.updated(learnings.settled(store, after), place.now)
+    encoded = after.encode()
     written = files.KIND.parse(encoded)
     if held and held.broken:
-        store.set_aside(path, file_stamp(place), move=True)
-    store.write(path, encoded)
+        set_aside(place)
+    together.write(store, NAME, [*beside(encoded), Change(path, encoded)])
     store.keep(path, encoded, held.raw if held else None)
+    learnings.taken(store, after)
+    agents.note(store, held.state if held else None, after, place.now)
     return Held(path, encoded, place.now.timestamp(), written)
+
+
+def set_aside(place: Place) -> Path:
+    """Keep what lies in the state's place, which is about to be written."""
+    path, when = place.root / files.STATE, file_stamp(place)
+    try:
+        # It stays until the next one is whole: a run without a file would be no run.
+        return place.store.set_aside(path, when, move=False)
+    except StateUnreadable:
+        return place.store.set_aside(path, when, move=True)
 
 
 def file_stamp(place: Place) -> str:
