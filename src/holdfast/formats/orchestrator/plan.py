@@ -35,6 +35,16 @@ _TASK = re.compile(
 )
 
 
+class Unclear(IllegalMove):
+    """The task document lists phases and tasks in a way that cannot be followed."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"the task document cannot be followed: {what}",
+            hint="Correct it: phases as `## Phase 1: Name`, tasks below as `- [ ] 1.1 Name`.",
+        )
+
+
 @dataclass(frozen=True)
 class Plan:
     """The phases by their names, and the tasks that are still to be done."""
@@ -55,7 +65,7 @@ class _Reader:
 
     def phase(self, number: str, name: str) -> None:
         if number in self.numbers:
-            raise _refused(f"phase {number} stands there twice")
+            raise Unclear(f"phase {number} stands there twice")
         self._headed = True
         self._add_phase(number, name)
 
@@ -66,9 +76,9 @@ class _Reader:
     def task(self, number: str, own: str, name: str, *, done: bool) -> None:
         task = f"{number}.{own}"
         if task in self._seen:
-            raise _refused(f"task {task} stands there twice")
+            raise Unclear(f"task {task} stands there twice")
         if self._headed and number != self.numbers[-1]:
-            raise _refused(f"task {task} stands below phase {self.numbers[-1]}")
+            raise Unclear(f"task {task} stands below phase {self.numbers[-1]}")
         if number not in self.numbers:
             self._add_phase(number, "")
         self._seen.add(task)
@@ -126,10 +136,3 @@ def may_be_read(place: Place, task_doc: str) -> bool:
     real = os.path.realpath(os.path.join(place.root, task_doc))
     allowed = (os.path.realpath(os.path.expanduser(each)) for each in roots)
     return any(contains(folder, real) for folder in allowed) and os.path.isfile(real)
-
-
-def _refused(what: str) -> IllegalMove:
-    return IllegalMove(
-        f"the task document cannot be followed: {what}",
-        hint="Correct it: phases as `## Phase 1: Name`, tasks below as `- [ ] 1.1 Name`.",
-    )
