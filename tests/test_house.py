@@ -18,6 +18,7 @@ from holdfast.cli.main import cli
 from holdfast.formats import signs
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import look
+from holdfast.formats.orchestrator import files as orchestrator_files
 from holdfast.formats.registry import FORMATS
 from holdfast.formats.skill import files as skill_files
 from holdfast.handlers import HANDLERS, PART, tool_done
@@ -139,6 +140,7 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
     assert set(signs.SIGNS) == {each.name for each in FORMATS}
     assert set(signs.SIGNS["canonical"]) == {files.FOLDER, look.LOCAL}
     assert set(signs.SIGNS["skill"]) == {skill_files.FOLDER}
+    assert set(signs.SIGNS["orchestrator"]) == {orchestrator_files.STATE}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ DECLARING = ("CLAUDE.local.md",)
 SIGNS: dict[str, tuple[str, ...]] = {
     "canonical": (*DECLARING, "untracked/workflow-state"),
     "skill": (".claude/workflow-state",),
+    "orchestrator": (".claude/agent-state.json",),
 }
 
 

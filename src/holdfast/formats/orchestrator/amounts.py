@@ -9,7 +9,7 @@ more than the next larger one (90m). That is what `inspect` asks for. What peopl
 "10", "10 USD" and "US$ 10"; "2 hours", "1h30m" and "1.5h".
 
 Written is $10 for whole dollars and else at least cents ($0.75); an elapsed time with its hours
-(0h 34m 8s), the time of a task from its minutes on (15m 23s).
+(0h 34m 8s), the time of a task from its minutes on (15m 23s), a limit with what it has (2h).
 """
 
 from __future__ import annotations
@@ -87,6 +87,12 @@ def taken(time: timedelta) -> str:
     """From its minutes on, with hours where there are some: 15m 23s, 1h 2m 3s."""
     text = elapsed(time)
     return text.removeprefix("0h ")
+
+
+def brief(time: timedelta) -> str:
+    """A limit, with the parts that it has: 2h, 1h 30m."""
+    parts = [each for each in elapsed(time).split() if not each.startswith("0")]
+    return " ".join(parts) or "0s"
 
 
 def _whole(time: timedelta) -> int:

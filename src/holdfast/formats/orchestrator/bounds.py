@@ -8,7 +8,7 @@ and no task is begun. Elapsed time is the time since the start, without pauses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -43,23 +43,23 @@ class Use:
         return self.share >= 1
 
     @property
-    def line(self) -> str:
-        return f"{self.what.lower()}: {self.used} of {self.limit} ({self.share:.0%})"
+    def told(self) -> str:
+        """$0.75 of $10 (7%), rounded down: what is told as all of it is all of it."""
+        return f"{self.used} of {self.limit} ({int(self.share * 100)}%)"
 
 
 class LimitReached(IllegalMove):
     """A limit of the run is reached, so that it has to stop."""
 
-    def __init__(self, uses: list[Use], remark: str) -> None:
-        told = "; ".join(each.line for each in uses)
-        bound = uses[0].bound.replace("_", "-")
+    def __init__(self, uses: Sequence[Use], remark: str = "") -> None:
+        told = "; ".join(f"{each.what.lower()} {each.told}" for each in uses)
+        bound = uses[0].bound.replace("_", "-").removesuffix("-per-task")
         super().__init__(
-            f"STOP: a limit is reached ({told}). {remark}",
-            hint="Ask the person. Go on with a higher limit: "
-            f"holdfast orchestrate extend --{bound} LIMIT REASON. "
-            "Or: holdfast orchestrate pause REASON, holdfast orchestrate fail REASON.",
+            f"STOP: a limit is reached, {told}.{remark and f' {remark}'}",
+            hint="Ask the person. To go on with a higher limit: "
+            f"holdfast orchestrate extend --{bound} LIMIT REASON; "
+            "else holdfast orchestrate pause REASON, or fail REASON.",
         )
-        self.uses = uses
 
 
 def elapsed(state: State, now: datetime) -> timedelta:

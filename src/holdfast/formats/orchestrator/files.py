@@ -16,16 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import clock
+from holdfast.errors import StateUnreadable
 from holdfast.formats.document import moment
 from holdfast.formats.holding import Kept, Kind, Unusable
-from holdfast.formats.orchestrator.model import State, has_shape
-from holdfast.store import Store
+from holdfast.formats.orchestrator.model import State, has_shape, is_old
+from holdfast.regular import read_json
+from holdfast.store import LARGEST, Store
 
 FOLDER = ".claude"
 STATE = f"{FOLDER}/agent-state.json"
 LEARNINGS = f"{FOLDER}/learnings.jsonl"
 LOCKS = f"{FOLDER}/locks.json"
 LATEST = f"{FOLDER}/checkpoint.json"
+OLD = "the state of an older workflow system, which has to be finished under that system"
 
 _SNAPSHOT = re.compile(r"checkpoint-([0-9]{3,9})\.json")
 
@@ -77,6 +80,11 @@ def is_ours(path: str) -> bool:
     return path in known or (folder == FOLDER and snapshot_number(name) is not None)
 
 
+def is_state(name: str) -> bool:
+    """Whether a file called *name* holds a state, or a snapshot of one."""
+    return snapshot_number(name) is not None or f"{FOLDER}/{name}" in {STATE, LATEST}
+
+
 def paths(root: Path) -> list[Path]:
     """The state and its snapshots, as far as they are there."""
     found = [root / STATE, root / LATEST, *snapshots(root)]
@@ -91,7 +99,17 @@ def read(store: Store, path: Path) -> Held | Unusable:
 def look(store: Store) -> Held | Unusable | None:
     """The state file; None where there is none."""
     path = store.root / STATE
-    return read(store, path) if os.path.lexists(path) else None
+    if not os.path.lexists(path):
+        return None
+    return Unusable(path, OLD, "foreign") if _lies_old(store, path) else read(store, path)
+
+
+def _lies_old(store: Store, path: Path) -> bool:
+    """Whether *path* is of the system before: that is left alone, even where a run of ours was."""
+    try:
+        return store.holds(path) and is_old(read_json(path, LARGEST))
+    except StateUnreadable:
+        return False
 
 
 def _began_with(data: Mapping[str, Any], good: State) -> bool:

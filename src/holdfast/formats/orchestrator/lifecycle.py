@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec
 
 from holdfast import together
-from holdfast.errors import NoSuchWorkflow, StateUnreadable
+from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats import holding
 from holdfast.formats.base import Place
 from holdfast.formats.holding import Unusable
-from holdfast.formats.orchestrator import agents, bounds, files, learnings, recovery
+from holdfast.formats.orchestrator import agents, bounds, files, learnings, recovery, runs
 from holdfast.formats.orchestrator.agents import Seen
 from holdfast.formats.orchestrator.files import Held
 from holdfast.formats.orchestrator.model import State
@@ -36,6 +36,39 @@ class Changed:
 
     held: Held
     lines: tuple[str, ...] = ()  # what was brought to an end or recovered by the way
+
+
+def start(place: Place, first: State) -> Changed:
+    """Begin a run with its *first* state; one that is there does not give way."""
+    with place.store.lock(COMMAND_WAIT):
+        lines = settle(place)
+        there = recovery.look(place.store)
+        _refuse_taken(there)
+        aside = set_aside(place) if isinstance(there, Unusable) else None
+        kept = (f"what lay there is kept in {place.store.relative(aside)}",) if aside else ()
+        return Changed(put(place, None, first), (*lines, *kept))
+
+
+def _refuse_taken(there: Held | Unusable | None) -> None:
+    if isinstance(there, Unusable) and not there.is_ours:
+        raise IllegalMove(f"{files.STATE} is {there.reason}", hint="It is left alone.")
+    if isinstance(there, Unusable) and there.kind == "wrong":
+        raise StateUnreadable(there.path, there.reason)
+    if isinstance(there, Held):
+        name, status = there.state.name, there.state.orchestrator.status
+        over = "Put it away first: holdfast orchestrate archive"
+        going = (
+            "Go on with it: holdfast orchestrate status. Or give it up: fail REASON, then archive"
+        )
+        raise IllegalMove(
+            f"{files.STATE} holds {name!r}, which is {status}",
+            hint=f"{over if there.state.over else going}.",
+        )
+
+
+def touch(place: Place) -> None:
+    """Somebody goes on with the run, as it stands."""
+    change(place, runs.take_up)
 
 
 def change(

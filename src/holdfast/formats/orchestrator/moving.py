@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from holdfast.errors import IllegalMove
 from holdfast.formats.orchestrator import remarks
-from holdfast.formats.orchestrator.model import State
+from holdfast.formats.orchestrator.model import PendingTask, State
 
 _AFTER = {
     "planning": "Approve the plan first: holdfast orchestrate approve-plan",
@@ -59,3 +59,15 @@ def needed(text: str | None, what: str) -> str:
     if text is None or not text.strip():
         raise IllegalMove(f"{what} is missing", hint="Give it as text.")
     return text.strip()
+
+
+def turn_to(state: State, task: PendingTask | None) -> None:
+    """Let *task* be the current one, with its iterations; without one the phase is through."""
+    run = state.orchestrator
+    if task is None:
+        run.current_task = f"{run.task_count}/{run.task_count}"
+    else:
+        here = state.tasks_in(run.current_phase)
+        run.current_task = f"{here.index(task.task) + 1}/{len(here)}"
+    agents = state.agents_of(task.task) if task else []
+    run.ralph_iteration = max((each.iteration for each in agents), default=0)

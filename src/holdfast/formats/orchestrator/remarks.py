@@ -46,6 +46,11 @@ def failure(state: State, at: str, reason: str) -> None:
     _add(state, f"Failed at {at}: {reason}")
 
 
+def is_remark(line: str) -> bool:
+    """Whether *line* would be read as one of these."""
+    return any(each.fullmatch(line) for each in (_SINCE, _FROM, _FAILED))
+
+
 def paused_since(state: State) -> str | None:
     """When the pause began that lasts; None where none does."""
     return next((found[1] for found in _pauses_that_last(state)), None)
@@ -64,14 +69,11 @@ def failed_for(state: State) -> str:
 
 def time_paused(state: State, until: datetime) -> timedelta:
     """How long the run was paused altogether, as of *until*."""
-    spans = [(found[1], None) for found in _pauses_that_last(state)]
+    spans = [(moment(found[1]), until) for found in _pauses_that_last(state)]
     over = (_FROM.fullmatch(line) for line in state.safety_bounds.warnings)
-    times = [(begun, until) for begun, _ in ((moment(at), None) for at, _ in spans) if begun]
-    for found in over:
-        begun, ended = (moment(found[1]), moment(found[2])) if found else (None, None)
-        if begun and ended:
-            times.append((begun, min(ended, until)))
-    return sum((max(end - begin, timedelta(0)) for begin, end in times), timedelta(0))
+    spans += [(moment(found[1]), moment(found[2]) or until) for found in over if found]
+    spent = (min(ended, until) - begun for begun, ended in spans if begun)
+    return sum((max(each, timedelta(0)) for each in spent), timedelta(0))
 
 
 def _pauses_that_last(state: State) -> list[re.Match[str]]:
