@@ -40,6 +40,11 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def can_ask() -> bool:
+    """Whether somebody is there to answer."""
+    return sys.stdin is not None and sys.stdin.isatty() and is_terminal()
+
+
 def columns() -> int:
     """How wide a line may be."""
     if is_terminal():

@@ -145,12 +145,7 @@ def _features(place: Place, text: str) -> list[str] | None:
 def resume(app: App, name: str | None, yes: bool) -> None:
     """Show how far a workflow is, and go on with it in this session."""
     synced = app.change()
-    _resume(synced, meant(app, synced, name), asks=not yes and _is_asked())
-
-
-def _is_asked() -> bool:
-    """Whether there is a person to answer; a script must not wait for one."""
-    return sys.stdin is not None and sys.stdin.isatty() and terminal.is_terminal()
+    _resume(synced, meant(app, synced, name), asks=not yes and terminal.can_ask())
 
 
 def _resume(synced: Synced, workflow: Workflow, *, asks: bool) -> None:
@@ -247,7 +242,7 @@ def clear(app: App, yes: bool) -> None:
         return
     for line in _removed(due, "to be removed"):
         say(line)
-    if not yes and not _is_asked():
+    if not yes and not terminal.can_ask():
         raise IllegalMove(
             "nothing was removed", hint="If that is meant: holdfast skill clear --yes"
         )

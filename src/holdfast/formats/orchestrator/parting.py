@@ -52,7 +52,7 @@ def remark(last: Checkpoint | None, found: Commits | None) -> str:
         return f"State and git have parted: {where} is not known here."
     return (
         f"State and git have parted: HEAD is {found.head[:12]}, which does not follow {where}. "
-        f"To go back to it, which discards what was done since: {reset(sha)}"
+        f"To go back to it, which discards what was done since: {_reset(sha)}"
     )
 
 
@@ -62,6 +62,18 @@ def parted(root: Path, state: State) -> str:
     return remark(last, commits(root, last.git_sha)) if last and last.git_sha else ""
 
 
-def reset(sha: str) -> str:
+def way_back(sha: str | None, found: Commits | None) -> str:
+    """How to take the files back as well to the commit *sha* of a snapshot."""
+    if not sha or found is None or found.head == sha:
+        return ""
+    if not found.known:
+        return f"its commit {one_line(sha, 64)} is not known here"
+    return (
+        "the files are as they were. To take them back as well, which discards what was done "
+        f"since, also what is not committed: {_reset(sha)}"
+    )
+
+
+def _reset(sha: str) -> str:
     """The document's command. It is only ever shown."""
     return f"git reset --hard {sha}"
