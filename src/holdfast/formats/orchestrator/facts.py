@@ -21,10 +21,11 @@ def next_action(state: State, now: datetime) -> str | None:
     """What comes next, in one line; None when nothing is left."""
     if state.over:
         return None
+    if since := remarks.paused_since(state):
+        paused = f"Paused since {since}: {remarks.paused_for(state)}; resume the run first"
+        return f"{paused}. {stop(state, now)}".removesuffix(". ")
     if stopped := stop(state, now):
         return f"{stopped} Ask the person: extend the limit, pause or fail"
-    if since := remarks.paused_since(state):
-        return f"Paused since {since}: {remarks.paused_for(state)}; resume the run first"
     status = state.orchestrator.status
     if status == "planning":
         return "Plan the phases and tasks in the task document, and have the plan approved"
@@ -66,10 +67,9 @@ def phase(state: State) -> str:
 
 def status(state: State, now: datetime) -> str:
     """The document's word, or what counts before it."""
-    if bounds.reached(state, now):
-        return "stopped"
-    paused = not state.over and remarks.paused_since(state)
-    return "paused" if paused else state.orchestrator.status
+    if not state.over and remarks.paused_since(state):
+        return "paused"
+    return "stopped" if bounds.reached(state, now) else state.orchestrator.status
 
 
 def left_in_phase(state: State) -> str:
