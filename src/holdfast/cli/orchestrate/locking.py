@@ -24,7 +24,9 @@ _OWNER = click.option("--owner", metavar="NAME", help="Whose they are; else this
 @_PATHS
 @_OWNER
 @click.option("--task", metavar="ID", help="Tells the agents of one session apart.")
-@click.option("--wait", type=click.FloatRange(0), default=0, metavar="S", help="For others, so long.")
+@click.option(
+    "--wait", type=click.FloatRange(0), default=0, metavar="S", help="For others, so long."
+)
 @click.option(
     "--for",
     "minutes",
