@@ -41,7 +41,7 @@ def is_terminal() -> bool:
 
 
 def can_ask() -> bool:
-    """Whether somebody is there to answer."""
+    """Whether there is a person to answer; a script must not wait for one."""
     return sys.stdin is not None and sys.stdin.isatty() and is_terminal()
 
 

@@ -6,7 +6,13 @@ docs/formats/orchestrator.md.
 
 from __future__ import annotations
 
-from holdfast.cli.orchestrate import runs, work  # noqa: F401  # each adds its commands to the group
+from holdfast.cli.orchestrate import (  # noqa: F401  # each adds its commands to the group
+    agents,
+    keeping,
+    locking,
+    runs,
+    work,
+)
 from holdfast.cli.orchestrate.group import orchestrate
 
 COMMANDS = (orchestrate,)
