@@ -15,7 +15,7 @@ from holdfast.settings import Settings
 from holdfast.store import Store
 from holdfast.testing import Project
 
-_DOCUMENT = Path(__file__).parents[1] / "samples" / "orchestrator" / "document.md"
+DOCUMENT = Path(__file__).parents[1] / "samples" / "orchestrator" / "document.md"
 BEGUN = "2026-01-15T12:00:00Z"
 
 # Runs a piece of code, and kills itself around the number-th call of os.<call>.
@@ -47,7 +47,7 @@ exec(code)
 
 def example() -> dict[str, Any]:
     """The complete example, with the few fields that make a test's time the run's own."""
-    block = _DOCUMENT.read_text("utf-8").split("```json\n", 1)[1].split("```", 1)[0]
+    block = DOCUMENT.read_text("utf-8").split("```json\n", 1)[1].split("```", 1)[0]
     data: dict[str, Any] = json.loads(block)
     data["checkpoints"] = []
     return data

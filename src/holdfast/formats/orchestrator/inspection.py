@@ -107,9 +107,11 @@ def inspect(path: Path, raw: bytes) -> Report | None:
 
 
 def _problems(data: dict[str, Any]) -> Iterator[str]:
-    yield from lacking(data, _REQUIRED)
+    absent = list(lacking(data, _REQUIRED))
+    told = {line.partition(":")[0] for line in absent}
     wrong = strictly(State, data)
-    yield from wrong
+    yield from absent
+    yield from (line for line in wrong if line.partition(":")[0] not in told)  # null is told once
     if not wrong:
         yield from _beyond_types(State.model_validate(data, context=EXACT))
 
