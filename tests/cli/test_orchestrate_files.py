@@ -79,6 +79,10 @@ def test_checkpoint_and_restore(project: Project) -> None:
     assert f"git reset --hard {head}" in out
     assert project.git("rev-parse", "HEAD").strip() != head
     assert state(project)["safety_bounds"]["cost_so_far"] == "$1.75"
+    assert "parted" not in orchestrate(project, "status")
+    project.git("checkout", "-q", "--orphan", "other")
+    project.git("commit", "-q", "--allow-empty", "-m", "of nothing")
+    assert "State and git have parted" in orchestrate(project, "status")
 
 
 def test_restore_asks_where_somebody_can_answer(project: Project) -> None:
@@ -164,7 +168,7 @@ def test_locks(project: Project) -> None:
     assert "--wait" in line
     refused(project, "unlock", "src", "--task", "2.2")
     assert "src  s-1 (task 2.1), until" in orchestrate(project, "locks")
-    done = project.run("orchestrate", "unlock", "src", "--owner", "boss", "--force")
+    done = project.run("orchestrate", "unlock", "src", "--force")
     assert "src: it was held by s-1 (task 2.1): unlocked by force" in done.stderr
     assert told(project, "locks") == []
     line = refused(project, "lock", "src", session=None)

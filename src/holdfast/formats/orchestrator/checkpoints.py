@@ -241,6 +241,8 @@ def changes(before: State | None, after: State) -> list[str]:
 def _told(state: State) -> dict[str, str]:
     run, current = state.orchestrator, state.current
     return {
+        "task document": run.task_doc,
+        "begun": str(run.start_time),
         "status": run.status,
         "phase": f"{run.current_phase + 1} of {run.total_phases}",
         "task": f"{run.current_task}{f' ({current.task} {current.name})' if current else ''}",
