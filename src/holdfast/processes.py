@@ -1,8 +1,10 @@
-"""Which processes are gone, and which one a command was called from."""
+"""Which processes are gone, and which one had a command run."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import platform
 import subprocess
 from typing import NamedTuple
 
@@ -24,6 +26,17 @@ class Process(NamedTuple):
     ended: bool  # nobody has asked yet how it ended
 
 
+def where() -> str:
+    """Within what the number of a process means that one: a host, and on Linux a namespace of it.
+
+    A sandbox or a container may have the name of its host, and other processes.
+    """
+    space = ""
+    with contextlib.suppress(OSError):
+        space = f" {os.readlink('/proc/self/ns/pid')}"
+    return f"{platform.node()}{space}"
+
+
 def caller() -> int | None:
     """The process that had this command run: the first one above it that is no shell."""
     pid = os.getppid()
@@ -38,7 +51,7 @@ def caller() -> int | None:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether there is certainly no such process on this host."""
+    """Whether there is certainly no such process here."""
     if os.name != "posix":  # elsewhere the signal that only asks would end it
         return False
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import timedelta
 
 import click
@@ -67,7 +68,10 @@ def lock(
         wait=wait,
     )
     _tell(taken, "locked", "taken over from")
-    say(f"for {holder}, {minutes} minutes. Give them back: holdfast orchestrate unlock")
+    back = ["holdfast", "orchestrate", "unlock", *(each.path for each in taken.locks)]
+    back += ["--owner", owner] if owner else []
+    back += ["--task", task] if task else []
+    say(f"for {holder}, {minutes} minutes. Give back with: {shlex.join(back)}")
 
 
 @orchestrate.command()

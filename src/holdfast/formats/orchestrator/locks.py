@@ -3,8 +3,9 @@
 The format's document names the file and says nothing of what is in it. This is what we write, and
 docs/formats/orchestrator.md describes:
 
-    {"locks": [{"path": "src/auth", "owner": "s-1", "task": "2.1", "pid": 4711, "host": "box",
-                "acquired": "2026-01-15T12:30:00Z", "expires": "2026-01-15T13:00:00Z"}]}
+    {"locks": [{"path": "src/auth", "owner": "s-1", "task": "2.1", "pid": 4711,
+                "host": "box pid:[4026531836]", "acquired": "2026-01-15T12:30:00Z",
+                "expires": "2026-01-15T13:00:00Z"}]}
 
 Rule 1: a lock belongs to an owner and a task. The agents of one session share the session's name, so
         they are told apart by their tasks.
@@ -18,8 +19,8 @@ Rule 5: an entry that is not understood is kept, and keeps nobody out.
 from __future__ import annotations
 
 import os
-import platform
 import posixpath
+import shlex
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ class Lock:
 
     def stale(self, now: datetime) -> str:
         """Why it counts no more; empty while it does."""
-        if self.pid and self.host == host() and processes.is_gone(self.pid):
+        if self.pid and self.host == processes.where() and processes.is_gone(self.pid):
             return f"process {self.pid} has ended"
         if self.expires and self.expires <= now:
             return "its time is over"
@@ -130,10 +131,6 @@ class _File:
         """The entries that are understood, each with what it says."""
         read = ((entry, lock_of(entry)) for entry in self.document.locks)
         return [(entry, lock) for entry, lock in read if lock]
-
-
-def host() -> str:
-    return platform.node()
 
 
 def lock_of(entry: object) -> Lock | None:
@@ -224,7 +221,14 @@ def _take(
     since = {lock.path: lock.acquired for _, lock in renewed}
     now = now.replace(microsecond=0)
     taken = [
-        Lock(path, holder, pid, host() if pid else None, since.get(path) or now, now + lasts)
+        Lock(
+            path,
+            holder,
+            pid,
+            processes.where() if pid else None,
+            since.get(path) or now,
+            now + lasts,
+        )
         for path in paths
     ]
     gone = {id(each[0]) for each in (*renewed, *rivals)}
@@ -263,7 +267,7 @@ def _held(lock: Lock, now: datetime) -> IllegalMove:
     return IllegalMove(
         f"{lock.path} is held by {lock.holder}{left}",
         hint="Nothing was locked. Work on something else, or wait for it: --wait SECONDS. "
-        f"If its agent is gone: holdfast orchestrate unlock --force {lock.path}",
+        f"If its agent is gone: holdfast orchestrate unlock --force {shlex.quote(lock.path)}",
     )
 
 

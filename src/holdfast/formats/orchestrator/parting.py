@@ -37,9 +37,16 @@ def commits(root: Path, sha: str) -> Commits | None:
     head = git.answer(folder, "rev-parse", "--verify", "--quiet", "HEAD")
     if head is None:
         return None
+    if _follows(root, sha):
+        return Commits(head, known=True, follows=True)
     known = is_commit(sha) and git.answer(folder, "cat-file", "-e", f"{sha}^{{commit}}") is not None
-    follows = known and git.answer(folder, "merge-base", "--is-ancestor", sha, head) is not None
-    return Commits(head, known, follows)
+    return Commits(head, known, follows=False)
+
+
+def _follows(root: Path, sha: str) -> bool:
+    """Whether HEAD is the commit *sha*, or came after it."""
+    asked = ("merge-base", "--is-ancestor", sha, "HEAD")
+    return is_commit(sha) and git.answer(str(root), *asked) is not None
 
 
 def remark(last: Checkpoint | None, found: Commits | None) -> str:
@@ -59,7 +66,10 @@ def remark(last: Checkpoint | None, found: Commits | None) -> str:
 def parted(root: Path, state: State) -> str:
     """The same of a run, as git says it now."""
     last = last_with_commit(state)
-    return remark(last, commits(root, last.git_sha)) if last and last.git_sha else ""
+    # Hooks ask this often, so what is nearly always so is asked first, and alone.
+    if last is None or last.git_sha is None or _follows(root, last.git_sha):
+        return ""
+    return remark(last, commits(root, last.git_sha))
 
 
 def way_back(sha: str | None, found: Commits | None) -> str:
