@@ -18,6 +18,7 @@ from holdfast.formats.orchestrator.bounds import Bound
 from holdfast.formats.orchestrator.model import State
 from holdfast.formats.orchestrator.moving import stamp
 from holdfast.formats.orchestrator.plan import Plan
+from holdfast.plaintext import counted
 
 _TASKS = click.option(
     "-t", "--task", "tasks", multiple=True, metavar='"1.1 NAME"', help="A task, in its order."
@@ -75,7 +76,7 @@ def _listed(path: Path) -> Plan:
 def _count(listed: Plan) -> Sequence[str]:
     if not listed.phases:
         return ["no tasks are listed yet; they are read when the plan is approved"]
-    return [f"{len(listed.tasks)} tasks in {len(listed.phases)} phases"]
+    return [f"{counted(len(listed.tasks), 'task')} in {counted(len(listed.phases), 'phase')}"]
 
 
 def _limits(
