@@ -105,7 +105,6 @@ def test_the_next_run_begins_its_numbers_anew(project: Project) -> None:
     ("call", "number"),
     [
         *(("replace", each) for each in range(1, 7)),
-        *(("fsync", each) for each in range(1, 13)),
         *(("unlink", each) for each in range(1, 8)),
     ],
 )

@@ -309,6 +309,18 @@ def test_of_the_automatic_ones_the_last_ten_are_kept(project: Project) -> None:
     assert names(project) == entries(project) == expected
 
 
+def test_a_snapshot_of_another_tool_in_the_place_of_an_old_one_stays(project: Project) -> None:
+    """We removed ours, and it took the number."""
+    for number in range(3, 14):
+        work(project, number)
+        assert auto(project)
+    theirs = project.write(f"{FOLDER}/checkpoint-001.json", json.dumps(example()))
+    for number in range(14, 16):
+        work(project, number)
+        assert auto(project)
+    assert theirs.exists()
+
+
 @pytest.mark.parametrize("status", ["completed", "failed"])
 def test_nothing_is_taken_of_what_has_ended(status: str, project: Project) -> None:
     """There is nothing to go back to."""
@@ -349,9 +361,10 @@ def is_whole(project: Project) -> None:
     assert set(entries(project)) <= set(names(project))
 
 
+# Between these steps nothing changes that another process could see.
 AROUND = [
     (call, number, after)
-    for call, numbers in (("replace", range(1, 10)), ("fsync", range(1, 18)), ("unlink", (1, 2)))
+    for call, numbers in (("replace", range(1, 9)), ("unlink", (1, 2)))
     for number in numbers
     for after in (False, True)
 ]
@@ -369,6 +382,24 @@ def test_killed_while_taking_one(call: str, number: int, after: bool, project: P
     assert taken == f"checkpoint-{len(entries(project)):03}.json"
     latest = (project.root / FOLDER / "checkpoint.json").read_bytes()
     assert latest == (project.root / FOLDER / taken).read_bytes()
+
+
+@pytest.mark.parametrize(("call", "number", "after"), AROUND)
+def test_killed_while_an_automatic_one_takes_the_place_of_an_old_one(
+    call: str, number: int, after: bool, project: Project
+) -> None:
+    """What goes goes with its entry."""
+    asked = take(project)
+    for iteration in range(3, 13):
+        work(project, iteration)
+        assert auto(project)
+    work(project, 13)
+    killed(project, "checkpoints.auto(place, 5)", call, number, after=after)
+    lifecycle.change(place(project), unchanged)
+    assert names(project) == entries(project)
+    assert asked in names(project)
+    assert len(names(project)) == 11
+    is_whole(project)
 
 
 @pytest.mark.parametrize(("call", "number", "after"), AROUND)

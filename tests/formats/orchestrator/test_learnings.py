@@ -138,7 +138,7 @@ def test_a_line_that_the_state_lacks_comes_into_it_once(project: Project) -> Non
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
     ("call", "number"),
-    [*(("fsync", each) for each in range(1, 12)), *(("replace", each) for each in range(1, 6))],
+    [("write", 1), ("fsync", 1), ("fsync", 2), *(("replace", each) for each in range(1, 7))],
 )
 def test_killed_at_any_moment_no_learning_is_lost_or_doubled(
     call: str, number: int, after: bool, project: Project

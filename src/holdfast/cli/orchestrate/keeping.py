@@ -88,6 +88,8 @@ def restore(app: App, which: str | None, yes: bool) -> None:
         return
     restored = checkpoints.restore(synced.place, str(plan.snapshot.path))
     details = [f"what was there is kept in {restored.aside}"] if restored.aside else []
+    if restored.held.state.active_agents:
+        details += ["its agents may have ended since then: holdfast orchestrate agent list"]
     details += _files(synced.place.root, plan)
     tell_now(synced, Changed(restored.held, restored.lines), "restored", *details)
 

@@ -80,7 +80,7 @@ def unlock(
     app: App, paths: tuple[str, ...], owner: str | None, task: str | None, force: bool
 ) -> None:
     """Give back what was locked: all of it, or nothing."""
-    name = _owner(app, owner or ("nobody" if force else None))
+    name = "nobody" if force and not (owner or app.surroundings.session) else _owner(app, owner)
     store = app.change(save=False).place.store
     real = locks.named(store, app.surroundings.cwd, paths)
     given = locks.give_back(store, app.clock, real, name, task, force=force)

@@ -13,7 +13,15 @@ from holdfast.cli.naming import workflow_option
 from holdfast.cli.orchestrate.group import meant, move, orchestrate, tell_now
 from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place
-from holdfast.formats.orchestrator import lifecycle, plan, runs, supervision, telling
+from holdfast.formats.orchestrator import (
+    archive,
+    files,
+    lifecycle,
+    plan,
+    runs,
+    supervision,
+    telling,
+)
 from holdfast.formats.orchestrator.bounds import Bound
 from holdfast.formats.orchestrator.model import State
 from holdfast.formats.orchestrator.moving import stamp
@@ -35,6 +43,7 @@ _MAX_ITERATIONS = click.option("--max-iterations", metavar="N", help="For each t
 @_MAX_TIME
 @_MAX_ITERATIONS
 @click.option("--no-supervisor", is_flag=True, help="Without checks of a supervisor.")
+@click.option("--archive", "clear", is_flag=True, help="Put away the run before, which has ended.")
 @pass_app
 def start(
     app: App,
@@ -44,6 +53,7 @@ def start(
     max_time: str | None,
     max_iterations: str | None,
     no_supervisor: bool,
+    clear: bool,
 ) -> None:
     """Begin a run of TASK_DOC, in planning.
 
@@ -61,6 +71,8 @@ def start(
         limits=_limits(max_cost, max_time, max_iterations),
         supervised=not no_supervisor,
     )
+    if clear and (synced.place.root / files.STATE).exists():
+        archive.put_away(synced.place)
     tell_now(synced, lifecycle.start(synced.place, first), "started", *_count(listed))
 
 

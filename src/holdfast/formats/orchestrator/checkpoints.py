@@ -63,12 +63,15 @@ def auto(place: Place, wait: float) -> str | None:
         held = _due(place.store)  # what was read outside the lock may be old
         if held is None:
             return None
-        _, name, _ = _take(place, held, None, sha, gone=_superseded(place.store, held.state))
-        sidecar.put(
-            place.store,
-            held.key,
-            lambda record: {**record, _AUTOMATIC: [*_automatic(record), name]},
-        )
+        gone = _superseded(place.store, held.state)
+        _, name, _ = _take(place, held, None, sha, gone)
+
+        def noted(record: dict[str, Any]) -> dict[str, Any]:
+            left = [each for each in _automatic(record) if each not in gone]
+            return {**record, _AUTOMATIC: [*left, name]}
+
+        # Killed before this, it counts as one that somebody asked for.
+        sidecar.put(place.store, held.key, noted)
         return name
 
 
@@ -241,6 +244,8 @@ def changes(before: State | None, after: State) -> list[str]:
 def _told(state: State) -> dict[str, str]:
     run, current = state.orchestrator, state.current
     return {
+        "task document": run.task_doc,
+        "begun": str(run.start_time),
         "status": run.status,
         "phase": f"{run.current_phase + 1} of {run.total_phases}",
         "task": f"{run.current_task}{f' ({current.task} {current.name})' if current else ''}",

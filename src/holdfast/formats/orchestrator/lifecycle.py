@@ -56,7 +56,7 @@ def _refuse_taken(there: Held | Unusable | None) -> None:
         raise StateUnreadable(there.path, there.reason)
     if isinstance(there, Held):
         name, status = there.state.name, there.state.orchestrator.status
-        over = "Put it away first: holdfast orchestrate archive"
+        over = "Put it away first: holdfast orchestrate archive, or start --archive"
         going = (
             "Go on with it: holdfast orchestrate status. Or give it up: fail REASON, then archive"
         )
