@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from holdfast.cli.main import cli
 from holdfast.testing import Project
 from orchestrated import example, put, state
 
+ROOT = Path(__file__).parents[2]
 HERE = "s-1"
 PLAN = """\
 # User authentication
@@ -92,11 +96,37 @@ def test_the_plan_may_be_written_after_the_start(holdfast_project: Project) -> N
 def test_a_document_outside_has_to_be_named(holdfast_project: Project) -> None:
     """A state file alone does not make a command open it."""
     outside = holdfast_project.root.parent / "elsewhere.md"
+    orchestrate(holdfast_project, "start", str(outside))
     outside.write_text(PLAN)
-    orchestrate(holdfast_project, "start", "--task", "1.1 One", str(outside))
     assert "so it is not opened" in refused(holdfast_project, "approve-plan")
     said = orchestrate(holdfast_project, "approve-plan", "--doc", str(outside))
     assert "3 tasks in 2 phases" in said
+
+
+def test_tasks_that_a_run_was_begun_with_are_approved(holdfast_project: Project) -> None:
+    """They need not be given a second time; a re-plan needs a plan."""
+    orchestrate(holdfast_project, "start", "idea.md", "-t", "1.1 One", "-t", "2.1 Two")
+    assert "Begin task 1/1: 1.1 One" in orchestrate(holdfast_project, "approve-plan")
+    assert "so it is not opened" in refused(holdfast_project, "approve-plan")
+    said = orchestrate(holdfast_project, "approve-plan", "-t", "1.2 Another")
+    assert "Begin task 1/1: 1.2 Another" in said
+
+
+def leaves(group: click.Group, before: tuple[str, ...] = ()) -> list[str]:
+    found: list[str] = []
+    for name, command in group.commands.items():
+        inner = isinstance(command, click.Group)
+        found += leaves(command, (*before, name)) if inner else [" ".join((*before, name))]
+    return found
+
+
+def test_each_command_stands_in_the_document() -> None:
+    """By its name."""
+    group = cli.commands["orchestrate"]
+    assert isinstance(group, click.Group)
+    document = (ROOT / "docs/formats/orchestrator.md").read_text("utf-8")
+    for name in leaves(group):
+        assert re.search(rf"(holdfast orchestrate |`){name}\b", document), name
 
 
 def test_each_of_the_documents_moments_has_its_command(run: Project) -> None:

@@ -127,14 +127,23 @@ def approve_plan(app: App, doc: str | None, tasks: tuple[str, ...], name: str | 
 
 
 def _of_state(place: Place, state: State) -> Plan:
-    """What the document lists that the state names: opened only where reading is allowed."""
+    """What the document lists that the state names, opened only where reading is allowed.
+
+    Where it lists nothing, the tasks that the run was begun with are approved.
+    """
     task_doc = state.orchestrator.task_doc
-    if not plan.may_be_read(place, task_doc):
-        raise IllegalMove(
-            f"{task_doc} is missing or lies outside the project, so it is not opened",
-            hint=f"Name it: holdfast orchestrate approve-plan --doc {task_doc}",
-        )
-    return plan.read_file_of(place.root / task_doc)
+    may_be_read = plan.may_be_read(place, task_doc)
+    listed = plan.read_file_of(place.root / task_doc) if may_be_read else Plan((), ())
+    if listed.phases:
+        return listed
+    if state.orchestrator.status == "planning" and state.pending_tasks:
+        return plan.of(state)
+    if may_be_read:
+        return listed
+    raise IllegalMove(
+        f"{task_doc} is missing or lies outside the project, so it is not opened",
+        hint=f"Name it: holdfast orchestrate approve-plan --doc {task_doc}",
+    )
 
 
 @orchestrate.command()
