@@ -26,6 +26,7 @@ from holdfast.formats.orchestrator.bounds import Bound
 from holdfast.formats.orchestrator.model import State
 from holdfast.formats.orchestrator.moving import stamp
 from holdfast.formats.orchestrator.plan import Plan
+from holdfast.plaintext import counted
 
 _TASKS = click.option(
     "-t", "--task", "tasks", multiple=True, metavar='"1.1 NAME"', help="A task, in its order."
@@ -87,7 +88,7 @@ def _listed(path: Path) -> Plan:
 def _count(listed: Plan) -> Sequence[str]:
     if not listed.phases:
         return ["no tasks are listed yet; they are read when the plan is approved"]
-    return [f"{len(listed.tasks)} tasks in {len(listed.phases)} phases"]
+    return [f"{counted(len(listed.tasks), 'task')} in {counted(len(listed.phases), 'phase')}"]
 
 
 def _limits(
@@ -126,14 +127,23 @@ def approve_plan(app: App, doc: str | None, tasks: tuple[str, ...], name: str | 
 
 
 def _of_state(place: Place, state: State) -> Plan:
-    """What the document lists that the state names: opened only where reading is allowed."""
+    """What the document lists that the state names, opened only where reading is allowed.
+
+    Where it lists nothing, the tasks that the run was begun with are approved.
+    """
     task_doc = state.orchestrator.task_doc
-    if not plan.may_be_read(place, task_doc):
-        raise IllegalMove(
-            f"{task_doc} is missing or lies outside the project, so it is not opened",
-            hint=f"Name it: holdfast orchestrate approve-plan --doc {task_doc}",
-        )
-    return plan.read_file_of(place.root / task_doc)
+    may_be_read = plan.may_be_read(place, task_doc)
+    listed = plan.read_file_of(place.root / task_doc) if may_be_read else Plan((), ())
+    if listed.phases:
+        return listed
+    if state.orchestrator.status == "planning" and state.pending_tasks:
+        return plan.of(state)
+    if may_be_read:
+        return listed
+    raise IllegalMove(
+        f"{task_doc} is missing or lies outside the project, so it is not opened",
+        hint=f"Name it: holdfast orchestrate approve-plan --doc {task_doc}",
+    )
 
 
 @orchestrate.command()

@@ -71,6 +71,21 @@ def elapsed(state: State, now: datetime) -> timedelta:
     return max(until - started - remarks.time_paused(state, until), timedelta(0))
 
 
+def last_update(state: State) -> datetime | None:
+    """When the state was last brought up to date, by the time that it says has elapsed.
+
+    The document has no field for that, and not every update leaves a time of its own.
+    """
+    started = moment(state.orchestrator.start_time)
+    if started is None:
+        return None
+    try:
+        at = started + state.safety_bounds.elapsed
+        return at + remarks.time_paused(state, at)
+    except OverflowError:  # a year that only a hand can have written
+        return None
+
+
 def uses(state: State, now: datetime) -> list[Use]:
     """Cost, time, and the iterations of each task that is worked on, as far as they have a limit."""
     return [*_of_run(state, now), *_of_tasks(state)]

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from holdfast.formats.orchestrator import bounds, remarks
 from holdfast.formats.orchestrator.model import LEARNINGS, PendingTask, State
+from holdfast.plaintext import counted
 
 LAST_LEARNINGS = 3  # of each type
 
@@ -112,10 +113,13 @@ def supervision(state: State) -> str:
     told = state.supervisor
     if not told.enabled:
         return "not enabled"
-    line = (
-        f"{told.checks_performed} checks, {told.conflicts_detected} conflicts, "
-        f"{told.auto_fixes_applied} auto-fixes, {told.re_plans_triggered} re-plans"
+    counts = (
+        (told.checks_performed, "check"),
+        (told.conflicts_detected, "conflict"),
+        (told.auto_fixes_applied, "automatic repair"),
+        (told.re_plans_triggered, "re-plan"),
     )
+    line = ", ".join(counted(*each) for each in counts if each[0]) or "no checks yet"
     if not told.interventions:
         return line
     last = told.interventions[-1]

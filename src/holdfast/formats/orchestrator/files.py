@@ -19,6 +19,7 @@ from holdfast import clock
 from holdfast.errors import StateUnreadable
 from holdfast.formats.document import moment
 from holdfast.formats.holding import Kept, Kind, Unusable
+from holdfast.formats.orchestrator import bounds
 from holdfast.formats.orchestrator.model import State, has_shape, is_old
 from holdfast.regular import read_json
 from holdfast.store import LARGEST, Store
@@ -45,7 +46,8 @@ class Held(Kept[State]):
     def changed_at(self) -> datetime:
         """When it was last touched: what it says, or the file's own time after an edit by hand."""
         edited = clock.from_mtime(self.mtime)
-        return max(edited, self.state.last_activity or edited)
+        stated = (self.state.last_activity, bounds.last_update(self.state))
+        return max([edited, *(at for at in stated if at)])
 
 
 def key_of(state: State) -> str:

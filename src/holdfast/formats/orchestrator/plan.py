@@ -23,7 +23,7 @@ from holdfast.decoding import decode
 from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place
 from holdfast.formats.markdown.lines import Line, scan
-from holdfast.formats.orchestrator.model import PendingTask
+from holdfast.formats.orchestrator.model import PendingTask, State
 from holdfast.project import contains
 from holdfast.regular import read_file
 
@@ -121,6 +121,12 @@ def given(texts: Iterable[str]) -> Plan:
             )
         _take(reader, found)
     return reader.plan
+
+
+def of(state: State) -> Plan:
+    """What *state* has still to do."""
+    phases = (f"Phase {number}" for number in range(1, state.orchestrator.total_phases + 1))
+    return Plan(tuple(phases), tuple(state.pending_tasks))
 
 
 def read_file_of(path: Path) -> Plan:
