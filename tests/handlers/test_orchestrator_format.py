@@ -206,6 +206,47 @@ def test_the_example_of_the_document_is_told(
     assert "(stale: last sign of life" in guidance
 
 
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("orchestrator.task_doc", "a\0b"),
+        ("orchestrator.task_doc", "\ud800.md"),
+        ("orchestrator.task_doc", "x" * 5000),
+        ("orchestrator.task_doc", "~/.ssh/id_rsa"),
+        ("orchestrator.start_time", "0001-01-01T00:00:00Z"),
+        ("orchestrator.start_time", "9999-12-31T23:59:59Z"),
+        ("orchestrator.start_time", 5),
+        ("orchestrator.current_task", "999999/0"),
+        ("orchestrator.current_phase", 10**30),
+        ("safety_bounds.max_cost", "$0"),
+        (
+            "safety_bounds.warnings",
+            ["Paused from 0001-01-01T00:00:00Z to 9999-01-01T00:00:00Z"] * 2000,
+        ),
+        ("active_agents", [{"task": f"2.{number}"} for number in range(5000)]),
+        ("pending_tasks", [{"task": f"2.{number}", "phase": 2} for number in range(5000)]),
+        ("checkpoints", [{"state_snapshot": "../../x", "git_sha": "--exec=x"}]),
+    ],
+)
+def test_whatever_a_file_says_the_run_comes_back(
+    where: str, value: object, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It may have been written by anybody."""
+    data = example()
+    section, _, name = where.partition(".")
+    if name:
+        data[section][name] = value
+    else:
+        data[section] = value
+    put(holdfast_project, data)
+    guidance = compaction_cycle().guidance
+    assert "(type orchestrator)" in guidance
+    assert "id_rsa (missing)" not in guidance
+    status = holdfast_project.run("orchestrate", "status", check=False)
+    assert status.returncode in {0, 3}, status.stderr
+    assert "Traceback" not in status.stderr
+
+
 def test_a_paused_run_says_so(run: Project, compaction_cycle: Compactions) -> None:
     """And how it goes on."""
     call(run, "pause", "waiting for a review")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from holdfast.errors import IllegalMove
@@ -87,6 +89,17 @@ def test_a_task_that_is_given_needs_its_id() -> None:
         plan.given(["Update the model"])
 
 
+@pytest.mark.parametrize(
+    "piece", ["a_", "_", "- [ ] 1.1 x ", "## Phase 1", "*", "`", "1.1 ", "- [ ] 1.1"]
+)
+def test_a_long_line_takes_no_time(
+    piece: str, cpu: Callable[[Callable[[], object]], float]
+) -> None:
+    """Whatever it consists of."""
+    for text in (piece * 300_000, f"- [ ] 1.1 a{piece * 100_000}b", f"## {piece * 100_000}b"):
+        assert cpu(lambda text=text: plan.read(text)) < 3
+
+
 def test_a_document_is_opened_only_where_reading_is_allowed(holdfast_project: Project) -> None:
     """A state file may come with a clone, and name any file."""
     here = place(holdfast_project)
@@ -96,5 +109,14 @@ def test_a_document_is_opened_only_where_reading_is_allowed(holdfast_project: Pr
     (holdfast_project.root / "link.md").symlink_to(outside)
     assert plan.may_be_read(here, str(inside))
     assert plan.may_be_read(here, "docs/tasks.md")
-    for name in (str(outside), "../tasks.md", "link.md", "docs", "nowhere.md", "", "a\0b"):
+    for name in (
+        str(outside),
+        "../tasks.md",
+        "link.md",
+        "docs",
+        "nowhere.md",
+        "",
+        "a\0b",
+        "\ud800",
+    ):
         assert not plan.may_be_read(here, name), name

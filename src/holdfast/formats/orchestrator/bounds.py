@@ -115,7 +115,8 @@ def _of_tasks(state: State) -> Iterator[Use]:
 
 def iterations(state: State) -> dict[str, int]:
     """Of each task that is worked on, and of the current one."""
-    found = {each.task: each.iteration for each in state.workers if state.pending(each.task)}
+    waiting = {each.task for each in state.pending_tasks}
+    found = {each.task: each.iteration for each in state.workers if each.task in waiting}
     current = state.current
     if current:
         found[current.task] = max(found.get(current.task, 0), state.iteration)

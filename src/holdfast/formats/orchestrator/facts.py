@@ -84,7 +84,8 @@ def left_in_phase(state: State) -> str:
 def next_task(state: State) -> PendingTask | None:
     """The first one that nobody works on, behind the current one."""
     current = state.current
-    waiting = (each for each in state.pending_tasks if not state.workers_on(each.task))
+    busy = {each.task for each in state.workers}
+    waiting = (each for each in state.pending_tasks if each.task not in busy)
     ordered = sorted(waiting, key=lambda each: each.phase)
     return next((each for each in ordered if each != current), None)
 

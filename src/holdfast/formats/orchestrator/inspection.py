@@ -13,7 +13,7 @@ from holdfast.formats.base import Report
 from holdfast.formats.document import EXACT
 from holdfast.formats.orchestrator import amounts, files, model
 from holdfast.formats.orchestrator.model import State, has_shape, is_old
-from holdfast.formats.strictness import lacking, strictly
+from holdfast.formats.strictness import found, lacking, strictly
 from holdfast.regular import decode_json
 
 _TIME = "a time in ISO 8601"
@@ -133,9 +133,12 @@ def _beyond_types(state: State) -> Iterator[str]:
         ("completed_tasks", [each.task for each in state.completed_tasks]),
         ("pending_tasks", [each.task for each in state.pending_tasks]),
     ):
+        first = {task: at for at, task in reversed(list(enumerate(ids)))}
         for at, task in enumerate(ids):
-            if task in ids[:at]:
-                yield f"{where}.{at}.task: expected an id of its own, found {task!r} again"
+            if first[task] != at:
+                yield f"{where}.{at}.task: expected an id of its own, found {found(task)} again"
+    done = {each.task for each in state.completed_tasks}
     for at, each in enumerate(state.pending_tasks):
-        if state.completed(each.task):
-            yield f"pending_tasks.{at}.task: expected one that is not completed, found {each.task!r}"
+        if each.task in done:
+            there = found(each.task)
+            yield f"pending_tasks.{at}.task: expected one that is not completed, found {there}"

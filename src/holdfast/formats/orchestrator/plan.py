@@ -28,6 +28,7 @@ from holdfast.project import contains
 from holdfast.regular import read_file
 
 LARGEST = 1024 * 1024
+_LONGEST = 500  # characters of a heading or an item
 _MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _PHASE = re.compile(r"phase +([0-9]{1,4})(?: *[:.)–—-]+ *(.*)| +(.*))?", re.IGNORECASE)
 _TASK = re.compile(
@@ -95,7 +96,7 @@ def read(text: str) -> Plan:
     """What the task document *text* lists; without any phase where it lists nothing."""
     reader = _Reader()
     for line in scan(text):
-        said = _MARKS.sub("", line.text).strip()
+        said = _MARKS.sub("", line.text[:_LONGEST]).strip()
         if line.level and (found := _PHASE.fullmatch(said)):
             reader.phase(str(int(found[1])), (found[2] or found[3] or "").strip())
         elif (line.level or line.checked is not None) and (found := _TASK.fullmatch(said)):
@@ -136,9 +137,15 @@ def read_file_of(path: Path) -> Plan:
 
 def may_be_read(place: Place, task_doc: str) -> bool:
     """Whether hooks may open *task_doc*, which a state file names: as for required reading."""
-    if not task_doc or "\0" in task_doc:
-        return False
+    real = real_path(place.root, task_doc)
     roots: Sequence[str] = (str(place.root), *place.settings.reading_roots)
-    real = os.path.realpath(os.path.join(place.root, task_doc))
     allowed = (os.path.realpath(os.path.expanduser(each)) for each in roots)
     return any(contains(folder, real) for folder in allowed) and os.path.isfile(real)
+
+
+def real_path(root: Path, task_doc: str) -> str:
+    """Where *task_doc* leads; empty where no file can be called that."""
+    try:
+        return os.path.realpath(os.path.join(root, task_doc)) if task_doc else ""
+    except ValueError:
+        return ""

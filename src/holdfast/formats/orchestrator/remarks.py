@@ -20,6 +20,7 @@ from holdfast.formats.orchestrator.model import State
 
 _SINCE = re.compile(r"Paused since (\S+?)(?:: (.*))?", re.DOTALL)
 _FROM = re.compile(r"Paused from (\S+) to (\S+?)(?:: (.*))?", re.DOTALL)
+_LONGEST = 10.0**10  # seconds
 _FAILED = re.compile(r"Failed at (\S+?): (.*)", re.DOTALL)
 
 
@@ -72,8 +73,9 @@ def time_paused(state: State, until: datetime) -> timedelta:
     spans = [(moment(found[1]), until) for found in _pauses_that_last(state)]
     over = (_FROM.fullmatch(line) for line in state.safety_bounds.warnings)
     spans += [(moment(found[1]), moment(found[2]) or until) for found in over if found]
-    spent = (min(ended, until) - begun for begun, ended in spans if begun)
-    return sum((max(each, timedelta(0)) for each in spent), timedelta(0))
+    spent = ((min(ended, until) - begun).total_seconds() for begun, ended in spans if begun)
+    # By hand there may be any number of them, of any length.
+    return timedelta(seconds=min(sum(max(each, 0) for each in spent), _LONGEST))
 
 
 def _pauses_that_last(state: State) -> list[re.Match[str]]:

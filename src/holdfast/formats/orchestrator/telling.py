@@ -94,11 +94,10 @@ def phase_names(place: Place, state: State) -> tuple[str, ...]:
 def _reading(state: State, root: Path) -> Iterator[str]:
     """The task document; where it may not be opened, the restore says so."""
     task_doc = state.orchestrator.task_doc
-    if not task_doc or "\0" in task_doc:
-        return
-    real = os.path.realpath(root / task_doc)
-    inside = os.path.isabs(task_doc) and contains(str(root), real)
-    yield f"@{os.path.relpath(real, root) if inside else task_doc}"
+    real = plan.real_path(root, task_doc)
+    if real:
+        inside = os.path.isabs(task_doc) and contains(str(root), real)
+        yield f"@{os.path.relpath(real, root) if inside else task_doc}"
 
 
 def _context(state: State, place: Place) -> Iterator[tuple[str, str]]:
