@@ -217,6 +217,20 @@ def test_a_paused_run_says_so(run: Project, compaction_cycle: Compactions) -> No
     assert "`holdfast orchestrate resume`" in guidance
 
 
+def test_the_copy_of_a_run_that_is_gone_is_no_other_runs(
+    run: Project, compaction_cycle: Compactions
+) -> None:
+    """Somebody has removed the file, and another tool is in the middle of writing the next."""
+    compaction_cycle()
+    path = run.root / ".claude/agent-state.json"
+    for each in (path, *path.parent.glob("checkpoint*.json")):
+        each.unlink()
+    run.declare("something else")  # so that hooks look here at all
+    compaction_cycle()
+    path.write_text("{")
+    assert "shop" not in compaction_cycle().guidance
+
+
 def test_a_file_of_the_older_system_is_no_workflow(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from holdfast.errors import IllegalMove
 from holdfast.formats.orchestrator import bounds, files, runs, supervision, tasks
 from holdfast.formats.orchestrator.inspection import inspect
-from holdfast.formats.orchestrator.model import State
+from holdfast.formats.orchestrator.model import Agent, State
 from holdfast.formats.orchestrator.plan import Plan, given
 from holdfast.formats.orchestrator.supervision import Conflict
 
@@ -102,6 +102,30 @@ def test_tasks_side_by_side_keep_their_own_iterations() -> None:
         ("1.2", 1),
         ("1.1", 3),
     ]
+
+
+def test_a_supervisor_that_looks_at_a_task_does_not_work_on_it() -> None:
+    """It neither keeps the task from being begun, nor goes with it, nor counts its iterations."""
+    state = after(APPROVE)
+    watch = Agent(type="supervisor", task="1.1", started=at(1), iteration=0, status="in_progress")
+    state.active_agents = [watch]
+    state = after(BEGIN, ITERATE, state=state)
+    assert [(each.type, each.iteration) for each in state.active_agents] == [
+        ("supervisor", 0),
+        ("task-executor", 1),
+    ]
+    done = after(DONE, state=state)
+    assert done.active_agents == [watch]
+    assert done.current is not None
+    assert done.current.task == "1.2"
+
+
+def test_a_task_without_an_agent_is_worked_on_by_the_orchestrator() -> None:
+    """Nobody is noted for it, and its iterations count all the same."""
+    state = after(APPROVE, partial(BEGIN, with_agent=False), ITERATE, ITERATE)
+    assert state.active_agents == []
+    assert where(state) == ("executing", 0, "1/2", 2)
+    assert after(DONE, state=state).completed_tasks[-1].iterations == 2
 
 
 def test_a_replan_keeps_what_is_completed_and_what_is_worked_on() -> None:

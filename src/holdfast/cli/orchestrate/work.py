@@ -22,13 +22,12 @@ _TASK = click.argument("task", metavar="ID", required=False)
 
 @orchestrate.command("task-start")
 @_TASK
-@click.option("--agent", type=click.Choice(model.AGENTS), default=tasks.EXECUTOR, help="Its type.")
 @click.option("--no-agent", is_flag=True, help="The orchestrator does it itself.")
 @workflow_option
 @pass_app
-def task_start(app: App, task: str | None, agent: str, no_agent: bool, name: str | None) -> None:
-    """Begin a task, by default the next one that nobody works on."""
-    move(app, name, "advanced", tasks.start_task, task, agent=None if no_agent else agent)
+def task_start(app: App, task: str | None, no_agent: bool, name: str | None) -> None:
+    """Begin a task, by default the next one that nobody works on; a task-executor is noted for it."""
+    move(app, name, "advanced", tasks.start_task, task, with_agent=not no_agent)
 
 
 @orchestrate.command()

@@ -115,7 +115,7 @@ def _of_tasks(state: State) -> Iterator[Use]:
 
 def iterations(state: State) -> dict[str, int]:
     """Of each task that is worked on, and of the current one."""
-    found = {each.task: each.iteration for each in state.active_agents if state.pending(each.task)}
+    found = {each.task: each.iteration for each in state.workers if state.pending(each.task)}
     current = state.current
     if current:
         found[current.task] = max(found.get(current.task, 0), state.iteration)

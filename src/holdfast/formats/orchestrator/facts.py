@@ -53,7 +53,7 @@ def _iteration(state: State) -> str:
 
 def is_begun(state: State, task: PendingTask) -> bool:
     """Whether somebody works on *task*, as far as the state tells."""
-    return bool(state.agents_of(task.task)) or (task == state.current and state.iteration > 0)
+    return bool(state.workers_on(task.task)) or (task == state.current and state.iteration > 0)
 
 
 def called(task: PendingTask) -> str:
@@ -84,7 +84,7 @@ def left_in_phase(state: State) -> str:
 def next_task(state: State) -> PendingTask | None:
     """The first one that nobody works on, behind the current one."""
     current = state.current
-    waiting = (each for each in state.pending_tasks if not state.agents_of(each.task))
+    waiting = (each for each in state.pending_tasks if not state.workers_on(each.task))
     ordered = sorted(waiting, key=lambda each: each.phase)
     return next((each for each in ordered if each != current), None)
 

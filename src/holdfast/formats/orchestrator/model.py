@@ -34,6 +34,7 @@ CONFLICTS = ("architecture", "dependency", "api", "security", "pattern")
 SEVERITIES = ("critical", "high", "low")
 ACTIONS = ("re_plan", "auto_fix", "pass")
 AGENTS = ("task-executor", "supervisor", "outer-ralph", "code-improvement-scanner")
+_ACCOMPANYING = AGENTS[1:]
 AGENT_STATUSES = ("in_progress", "waiting", "blocked")
 LEARNINGS = ("pattern", "antipattern", "insight")
 
@@ -236,8 +237,13 @@ class State(Document):
     def completed(self, task: str) -> CompletedTask | None:
         return next((each for each in self.completed_tasks if each.task == task), None)
 
-    def agents_of(self, task: str) -> list[Agent]:
-        return [each for each in self.active_agents if each.task == task]
+    @property
+    def workers(self) -> list[Agent]:
+        """The agents that carry a task out; a supervisor that looks at one does not."""
+        return [each for each in self.active_agents if each.type not in _ACCOMPANYING]
+
+    def workers_on(self, task: str) -> list[Agent]:
+        return [each for each in self.workers if each.task == task]
 
     def pending_in(self, phase: int) -> list[PendingTask]:
         return [each for each in self.pending_tasks if each.phase == phase]
@@ -258,7 +264,7 @@ class State(Document):
         waiting = {each.task: each for each in self.pending_in(self.phase)}
         here, number = self.tasks_in(self.phase), self.orchestrator.task_number
         named = here[number - 1] if 0 < number <= len(here) else ""
-        busy = [each.task for each in self.active_agents if each.task in waiting]
+        busy = [each.task for each in self.workers if each.task in waiting]
         if named in waiting and (named in busy or not busy):
             return waiting[named]
         return waiting[busy[-1]] if busy else next(iter(waiting.values()), None)

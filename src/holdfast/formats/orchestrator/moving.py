@@ -69,5 +69,5 @@ def turn_to(state: State, task: PendingTask | None) -> None:
     else:
         here = state.tasks_in(run.current_phase)
         run.current_task = f"{here.index(task.task) + 1}/{len(here)}"
-    agents = state.agents_of(task.task) if task else []
+    agents = state.workers_on(task.task) if task else []
     run.ralph_iteration = max((each.iteration for each in agents), default=0)

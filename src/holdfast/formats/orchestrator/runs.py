@@ -109,7 +109,7 @@ def _follow(state: State, plan: Plan) -> None:
 
 
 def _is_busy(state: State, task: PendingTask) -> bool:
-    return bool(state.agents_of(task.task))
+    return bool(state.workers_on(task.task))
 
 
 def _renewed(known: PendingTask | None, planned: PendingTask) -> PendingTask:

@@ -23,10 +23,8 @@ EXECUTOR = "task-executor"
 OUTER = "outer-ralph"
 
 
-def start_task(
-    state: State, at: str, task: str | None = None, *, agent: str | None = EXECUTOR
-) -> State:
-    """Begin *task*, by default the next one, with an *agent* that works on it, or without."""
+def start_task(state: State, at: str, task: str | None = None, *, with_agent: bool = True) -> State:
+    """Begin *task*, by default the next one, with an agent that works on it, or without."""
     after = moved(state)
     need(after, "executing")
     _refuse_stopped(after, at)
@@ -37,8 +35,8 @@ def start_task(
             hint="A phase begins when all tasks before it are completed: holdfast orchestrate phase",
         )
     _refuse_busy(after, begun)
-    if agent:
-        entry = Agent(type=agent, task=begun.task, started=at, iteration=0, status="in_progress")
+    if with_agent:
+        entry = Agent(type=EXECUTOR, task=begun.task, started=at, iteration=0, status="in_progress")
         after.active_agents = [*after.active_agents, entry]
     turn_to(after, begun)
     return after
@@ -51,7 +49,7 @@ def _refuse_stopped(state: State, at: str) -> None:
 
 
 def _refuse_busy(state: State, task: PendingTask) -> None:
-    for agent in state.agents_of(task.task):
+    for agent in state.workers_on(task.task):
         raise IllegalMove(
             f"task {task.task} is worked on already by a {agent.type} since {agent.started}",
             hint="Do not dispatch it again. Where that agent is gone: holdfast orchestrate agent reap",
@@ -61,7 +59,7 @@ def _refuse_busy(state: State, task: PendingTask) -> None:
 def _next(state: State) -> PendingTask:
     """The first one of the phase that nobody works on."""
     here = state.pending_in(state.phase)
-    found = next((each for each in here if not state.agents_of(each.task)), None)
+    found = next((each for each in here if not state.workers_on(each.task)), None)
     if found is None:
         busy = ", ".join(each.task for each in here)
         what = f"all that are left are worked on: {busy}" if here else "all are completed"
@@ -94,7 +92,7 @@ def iterate(state: State, at: str, task: str | None = None) -> State:  # noqa: A
         agents = [each for each in after.active_agents if each.type == OUTER]
     else:
         meant = _pending(after, task) if task else _current(after)
-        agents = after.agents_of(meant.task)
+        agents = after.workers_on(meant.task)
         if meant != after.current:
             _count(agents)
             return after
@@ -110,7 +108,7 @@ def _count(agents: Sequence[Agent]) -> None:
 
 def _current(state: State) -> PendingTask:
     """The task that is worked on, where it is only one."""
-    busy = [each.task for each in state.pending_tasks if state.agents_of(each.task)]
+    busy = [each.task for each in state.pending_tasks if state.workers_on(each.task)]
     current = state.current
     if current is None or len(busy) > 1:
         told = f"tasks {', '.join(busy)} are worked on" if busy else "no task is worked on"
@@ -153,7 +151,8 @@ def complete_task(
     )
     after.completed_tasks = [*after.completed_tasks, entry]
     after.pending_tasks = [each for each in after.pending_tasks if each.task != done.task]
-    after.active_agents = [each for each in after.active_agents if each.task != done.task]
+    workers = after.workers_on(done.task)
+    after.active_agents = [each for each in after.active_agents if each not in workers]
     _spend(after, spent)
     if was_current:
         after.orchestrator.current_task = f"0/{after.orchestrator.task_count}"
@@ -189,7 +188,7 @@ def _duration(text: str) -> timedelta:
 
 def _since_begun(state: State, task: PendingTask, at: str) -> timedelta:
     """Since its agent began; without one since the last completion, or the start."""
-    begun = [each.started for each in state.agents_of(task.task)]
+    begun = [each.started for each in state.workers_on(task.task)]
     before = [each.completed for each in state.completed_tasks]
     for times, first in ((begun, min), (before, max), ([state.orchestrator.start_time], max)):
         known = [found for each in times if (found := moment(each))]
