@@ -149,9 +149,19 @@ def test_what_is_no_snapshot_is_refused(which: str, project: Project) -> None:
     take(project)
     before = (project.root / files.STATE).read_bytes()
     project.write("README.md", "# no JSON\n")
-    with pytest.raises((IllegalMove, StateUnreadable)):
+    with pytest.raises((IllegalMove, NoSuchWorkflow, StateUnreadable)):
         checkpoints.restore(place(project), which)
     assert (project.root / files.STATE).read_bytes() == before
+
+
+def test_a_snapshot_may_be_named_through_a_link_to_the_project(project: Project) -> None:
+    """As /tmp is a link on macOS."""
+    take(project)
+    alias = project.root.parent / "alias"
+    alias.symlink_to(project.root)
+    checkpoints.restore(place(project), str(alias / FOLDER / "checkpoint-001.json"))
+    with pytest.raises(NoSuchWorkflow, match=r"there is no .claude/checkpoint-009\.json"):
+        checkpoints.restore(place(project), str(alias / FOLDER / "checkpoint-009.json"))
 
 
 def test_a_damaged_snapshot_is_passed_over_by_default(project: Project) -> None:

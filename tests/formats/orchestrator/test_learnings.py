@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from holdfast.errors import IllegalMove
+from holdfast.errors import IllegalMove, StateUnwritable
 from holdfast.formats.orchestrator import checkpoints, files, learnings, lifecycle
 from holdfast.testing import Project
 from orchestrated import example, killed, log, place, put, state, unchanged
@@ -185,3 +185,21 @@ def test_learnings_of_8_processes_at_once_are_all_there(project: Project) -> Non
     assert [process.wait(60) for process in running] == [0] * 8
     assert len(set(lessons(log(project)))) == len(log(project)) == 40
     assert lessons(log(project)) == lessons(state(project)["learnings"])
+
+
+@pytest.mark.parametrize("what", ["link", "folder"])
+def test_a_log_that_cannot_be_written_is_told_and_nothing_is_changed(
+    what: str, project: Project
+) -> None:
+    """The state would know more than it."""
+    path = project.root / files.LEARNINGS
+    if what == "link":
+        path.symlink_to(project.write("elsewhere.jsonl", ""))
+    else:
+        path.mkdir()
+    before = (project.root / files.STATE).read_bytes()
+    with pytest.raises(
+        StateUnwritable, match="it is a link" if what == "link" else "not a regular"
+    ):
+        learn(project, "one")
+    assert (project.root / files.STATE).read_bytes() == before

@@ -15,6 +15,7 @@ from holdfast.cli.terminal import put
 from holdfast.errors import IllegalMove
 from holdfast.formats.orchestrator import files, locks
 from holdfast.formats.orchestrator.locks import Holder, Lock, Outcome
+from holdfast.plaintext import one_line
 
 _MINUTES = int(locks.LASTS.total_seconds() // 60)
 _PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATH...")
@@ -105,9 +106,9 @@ def _tell(outcome: Outcome, verb: str, whose: str) -> None:
     if outcome.note:
         say_aside(outcome.note)
     for each in outcome.locks:
-        say(f"{verb}: {each.path}")
+        say(f"{verb}: {one_line(each.path)}")
     for other, why in outcome.from_others:
-        say_aside(f"{other.path}: {whose} {other.holder}: {why}")
+        say_aside(f"{one_line(other.path)}: {whose} {other.holder}: {why}")
 
 
 @orchestrate.command("locks")

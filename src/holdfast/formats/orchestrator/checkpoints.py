@@ -14,6 +14,7 @@ what was used of them: money that was spent before is spent, and what was allowe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,6 +213,9 @@ def _snapshot(store: Store, which: str | None) -> Held:
             )
         return last
     path = _path(store, which)
+    if not path.exists():
+        there = ", ".join(each.path.name for each in snapshots.good(store)) or "none"
+        raise NoSuchWorkflow(f"there is no {store.relative(path)}", hint=f"There are: {there}.")
     found = files.read(store, path)
     if isinstance(found, Unusable) or found.problems:
         reason = found.reason if isinstance(found, Unusable) else found.problems[0]
@@ -225,8 +229,8 @@ def _path(store: Store, which: str) -> Path:
         which = files.snapshot_name(int(which[:9]))
     if files.snapshot_number(which):
         return store.root / files.FOLDER / which
-    path = store.root / which
-    if "\0" in which or not store.holds(path):
+    path = Path(os.path.realpath(store.root / which)) if "\0" not in which else None
+    if path is None or not store.holds(path):
         raise IllegalMove(f"{which!r} lies outside the project", hint="Give a number, such as 2.")
     return path
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from holdfast import jsonlines, sidecar
+from holdfast.errors import StateUnreadable, StateUnwritable
 from holdfast.formats.orchestrator import files
 from holdfast.formats.orchestrator.model import Learning, State
 from holdfast.formats.orchestrator.moving import needed, refuse_ended
@@ -115,7 +116,17 @@ def _path(store: Store) -> Path:
 
 def _content(store: Store) -> bytes:
     path = _path(store)
-    return read_file(path, _LARGEST, follow=False)[0] if os.path.lexists(path) else b""
+    if not os.path.lexists(path):
+        return b""
+    try:
+        return read_file(path, _LARGEST, follow=False)[0]
+    except StateUnreadable as error:
+        reason = "it is a link" if path.is_symlink() else error.reason
+        raise StateUnwritable(
+            path,
+            f"{reason}. The log has to be written before the state, so nothing was changed; "
+            "put a regular file there, or move it away",
+        ) from error
 
 
 def _parsed(content: bytes) -> list[Learning]:

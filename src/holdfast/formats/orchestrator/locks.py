@@ -265,7 +265,7 @@ def _is_of(holder: Holder, owner: str, task: str | None) -> bool:
 def _held(lock: Lock, now: datetime) -> IllegalMove:
     left = f", for another {_minutes(lock.expires - now)}" if lock.expires else ""
     return IllegalMove(
-        f"{lock.path} is held by {lock.holder}{left}",
+        f"{one_line(lock.path)} is held by {lock.holder}{left}",
         hint="Nothing was locked. Work on something else, or wait for it: --wait SECONDS. "
         f"If its agent is gone: holdfast orchestrate unlock --force {shlex.quote(lock.path)}",
     )
@@ -279,12 +279,13 @@ def _minutes(left: timedelta) -> str:
 def _not_yours(path: str, there: Sequence[Lock], holder: Holder) -> IllegalMove:
     if there:
         return IllegalMove(
-            f"{path} is held by {there[0].holder}, not by {holder}",
+            f"{one_line(path)} is held by {there[0].holder}, not by {holder}",
             hint="Nothing was unlocked. Yours may have become stale and gone to somebody else. "
             "To unlock it all the same: --force",
         )
     return IllegalMove(
-        f"{path} is not locked", hint="Nothing was unlocked. See holdfast orchestrate locks."
+        f"{one_line(path)} is not locked",
+        hint="Nothing was unlocked. See holdfast orchestrate locks.",
     )
 
 
