@@ -191,6 +191,24 @@ def test_a_task_document_outside_is_only_listed(
     assert "Rollout" not in guidance
 
 
+def test_a_task_document_in_an_allowed_folder_is_sent(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The user has said so in their own settings; it also tells the phases' names."""
+    data = example()
+    outside = holdfast_project.root.parent / "tasks" / "user-auth.md"
+    outside.parent.mkdir()
+    outside.write_text(PLAN)
+    folder = holdfast_project.home / ".config" / "holdfast"
+    folder.mkdir(parents=True)
+    (folder / "holdfast.toml").write_text(f'reading_roots = ["{outside.parent}"]\n')
+    data["orchestrator"]["task_doc"] = str(outside)
+    put(holdfast_project, data)
+    guidance = compaction_cycle().guidance
+    assert f"@{outside} (sent, part 1" in guidance
+    assert "in phase 3 of 4: Roles." in guidance
+
+
 def test_the_example_of_the_document_is_told(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:

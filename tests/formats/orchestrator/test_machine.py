@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -413,7 +412,9 @@ class Run(RuleBasedStateMachine):
         assert state.orchestrator.outer_ralph is (model.status == "reviewing")
         now = START + timedelta(minutes=self.minutes)
         assert bool(bounds.reached(state, now)) is (model.stopped and not model.over)
-        report = inspect(Path(files.STATE), json.dumps(state.to_json()).encode())
+        raw = state.encode()
+        assert files.KIND.parse(raw).encode() == raw
+        report = inspect(Path(files.STATE), raw)
         assert report is not None
         assert report.problems == ()
 
