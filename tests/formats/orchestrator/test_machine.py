@@ -219,6 +219,7 @@ FORBIDDEN: list[tuple[list[Move], Move, str]] = [
     ([APPROVE], partial(BEGIN, task="9.9"), "task 9.9 is not in the plan"),
     ([APPROVE, BEGIN], partial(BEGIN, task="1.1"), "worked on already by a task-executor since"),
     ([APPROVE, BEGIN, BEGIN], BEGIN, "all that are left are worked on: 1.1, 1.2"),
+    ([APPROVE, BEGIN], partial(ITERATE, task="1.2"), "nobody works on task 1.2"),
     ([APPROVE, BEGIN, BEGIN], DONE, "tasks 1.1, 1.2 are worked on"),
     ([APPROVE, BEGIN, DONE], partial(DONE, task="1.1"), "task 1.1 is completed since"),
     ([APPROVE, BEGIN, DONE], partial(BEGIN, task="1.1"), "task 1.1 is completed since"),

@@ -88,22 +88,20 @@ def iterate(state: State, at: str, task: str | None = None) -> State:  # noqa: A
     after = moved(state)
     need(after, "executing", "reviewing")
     run = after.orchestrator
-    if run.outer_ralph:
-        agents = [each for each in after.active_agents if each.type == OUTER]
+    if run.status == "reviewing":
+        agents, is_current = [e for e in after.active_agents if e.type == OUTER], True
     else:
         meant = _pending(after, task) if task else _current(after)
-        agents = after.workers_on(meant.task)
-        if meant != after.current:
-            _count(agents)
-            return after
-    _count(agents)
-    run.ralph_iteration += 1
-    return after
-
-
-def _count(agents: Sequence[Agent]) -> None:
+        agents, is_current = after.workers_on(meant.task), meant == after.current
+        if not (agents or is_current):
+            raise IllegalMove(
+                f"nobody works on task {meant.task}",
+                hint=f"Begin it first: holdfast orchestrate task-start {meant.task}",
+            )
     for agent in agents:
         agent.iteration += 1
+    run.ralph_iteration += is_current
+    return after
 
 
 def _current(state: State) -> PendingTask:
