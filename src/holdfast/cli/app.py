@@ -39,6 +39,12 @@ class Failed(click.ClickException):
             click.echo(f"  {clean(self.hint)}", err=True)
 
 
+class Stopped(Failed):
+    """A limit of an orchestrator's run is reached: whoever called has to stop."""
+
+    exit_code = 3
+
+
 class App:
     """Made once a command."""
 

@@ -16,13 +16,15 @@ from holdfast.cli import (
     gate,
     installer,
     looking,
+    orchestrate,
     skill,
     standing,
     terminal,
 )
-from holdfast.cli.app import App, Failed, say_aside
+from holdfast.cli.app import App, Failed, Stopped, say_aside
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
+from holdfast.formats.orchestrator.bounds import LimitReached
 from holdfast.project import Surroundings
 
 
@@ -32,6 +34,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except LimitReached as error:
+            raise Stopped(error) from error
         except HoldfastError as error:
             raise Failed(error) from error
 
@@ -48,7 +52,7 @@ def cli(ctx: click.Context) -> None:
     Commands work on the workflow of this session, or the one that is active in the project that
     the current directory belongs to. Where a name is asked for, the beginning of one will do, and
     so will its plan or its folder. Exit codes: 0 done, 1 not possible (the reason is on stderr),
-    2 wrong usage.
+    2 wrong usage, 3 a limit of an orchestrator's run is reached.
     """
     surroundings = Surroundings.from_environment()
     ctx.obj = App(surroundings, Clock.from_environment())
@@ -79,6 +83,7 @@ for command in (
     *standing.COMMANDS,
     *skill.COMMANDS,
     *gate.COMMANDS,
+    *orchestrate.COMMANDS,
     *looking.COMMANDS,
     *doctor.COMMANDS,
     *installer.COMMANDS,

@@ -40,7 +40,7 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def is_asked() -> bool:
+def can_ask() -> bool:
     """Whether there is a person to answer; a script must not wait for one."""
     return sys.stdin is not None and sys.stdin.isatty() and is_terminal()
 

@@ -56,6 +56,28 @@ def shaped(kind: type[list[Any] | dict[str, Any]]) -> BeforeValidator:
     return tolerant(lambda value: value if isinstance(value, kind) else kind())
 
 
+def by_name(field: str) -> BeforeValidator:
+    """A bare text stands for an object that says no more than that; another shape says nothing."""
+
+    def meant(value: object) -> object:
+        if isinstance(value, dict):
+            return value if value.get(field) is not None else {**value, field: ""}
+        return {field: value if isinstance(value, str) else ""}
+
+    return tolerant(meant)
+
+
+def one_of(*words: str) -> AfterValidator:
+    """A word that nobody here acts on: another one is kept, and told by `inspect`."""
+
+    def known(value: str, info: ValidationInfo) -> str:
+        if info.context == EXACT and value not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return value
+
+    return AfterValidator(known)
+
+
 def _texts(value: object) -> list[str]:
     return [str(each) for each in value if each is not None] if isinstance(value, list) else []
 
@@ -147,6 +169,18 @@ def _changed(source: Any, read: Any, now: Any) -> Any:
             for key in (*kept, *new)
         }
     if isinstance(source, list) and isinstance(read, list) and isinstance(now, list):
+        if len(now) < len(read) == len(source):
+            return _shortened(source, read, now)
         known = min(len(source), len(read), len(now))
         return [*map(_changed, source[:known], read, now), *now[known:]]
     return now
+
+
+def _shortened(source: list[Any], read: list[Any], now: list[Any]) -> list[Any]:
+    """Each item as it stood, wherever it stands now: one taken out lends nothing to the next."""
+    left = list(zip(read, source, strict=True))
+    result = []
+    for each in now:
+        at = next((at for at, (was, _) in enumerate(left) if was == each), None)
+        result.append(each if at is None else left.pop(at)[1])
+    return result

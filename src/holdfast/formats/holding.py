@@ -30,9 +30,10 @@ class Kept(Generic[D]):
     path: Path
     raw: bytes
     mtime: float
-    state: D  # where something was wrong, the last good copy
+    state: D  # where something was wrong, what is used instead
     problems: tuple[str, ...] = ()
     broken: bool = False  # no JSON, or no state any more
+    instead: str = "its last good copy"
 
 
 K = TypeVar("K", bound=Kept[Any])
@@ -149,7 +150,7 @@ def unreadable(store: Store, held: Iterable[Kept[Any]], lost: Sequence[Unusable]
             more = f" and {len(each.problems) - 1} more" if len(each.problems) > 1 else ""
             lines.append(
                 f"{store.relative(each.path)} could not be read ({each.problems[0]}{more}); "
-                "its last good copy is used"
+                f"{each.instead} is used"
             )
     return lines + [
         f"{store.relative(each.path)} could not be read: {each.reason}"

@@ -27,10 +27,17 @@ def _gated() -> Format:
     return Gated()
 
 
+def _orchestrator() -> Format:
+    from holdfast.formats.orchestrator.format import Orchestrator  # noqa: PLC0415
+
+    return Orchestrator()
+
+
 _LOADERS: Mapping[str, Callable[[], Format]] = {
     "canonical": _canonical,
     "skill": _skill,
     "gated": _gated,
+    "orchestrator": _orchestrator,
 }
 
 

@@ -16,6 +16,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "canonical": (*DECLARING, "untracked/workflow-state"),
     "skill": (".claude/workflow-state",),
     "gated": ("workflow",),
+    "orchestrator": (".claude/agent-state.json",),
 }
 
 # The state files themselves, part by part of their path below the root; `guard` keeps edits off them.
@@ -27,6 +28,13 @@ STATE_FILES: dict[str, tuple[str, ...]] = {
         ".claude/workflow-state/index.json",
     ),
     "gated": ("workflow/*/workflow-state.json", "workflow/*/0[1-5]-*/status.json"),
+    "orchestrator": (
+        ".claude/agent-state.json",
+        ".claude/checkpoint.json",
+        ".claude/checkpoint-*.json",
+        ".claude/learnings.jsonl",
+        ".claude/locks.json",
+    ),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -58,12 +58,23 @@ def strictly(model: type[BaseModel], data: dict[str, Any]) -> tuple[str, ...]:
 
 
 def lacking(data: Mapping[str, Any], required: Mapping[str, str]) -> Iterator[str]:
-    """Which of the *required* fields, such as "workflow.id", are absent or null."""
+    """Which of the *required* fields are absent or null.
+
+    They are called "workflow.id", and in each item of a list "tasks.*.name".
+    """
     for where, expected in required.items():
-        outer, _, inner = where.partition(".")
-        section = data.get(outer)
-        if section is None or (inner and isinstance(section, dict) and section.get(inner) is None):
-            yield f"{where}: expected {expected}, found nothing"
+        for path in _absent(data, where.split("."), ()):
+            yield f"{path}: expected {expected}, found nothing"
+
+
+def _absent(value: object, steps: Sequence[str], above: tuple[str, ...]) -> Iterator[str]:
+    if value is None and "*" not in steps:
+        yield ".".join((*above, *steps))
+    elif steps and steps[0] == "*":
+        for at, each in enumerate(value if isinstance(value, list) else ()):
+            yield from _absent(each, steps[1:], (*above, str(at)))
+    elif steps and isinstance(value, dict):
+        yield from _absent(value.get(steps[0]), steps[1:], (*above, steps[0]))
 
 
 def found(value: object) -> str:

@@ -144,7 +144,7 @@ def _features(place: Place, text: str) -> list[str] | None:
 def resume(app: App, name: str | None, yes: bool) -> None:
     """Show how far a workflow is, and go on with it in this session."""
     synced = app.change()
-    _resume(synced, meant(app, synced, name), asks=not yes and terminal.is_asked())
+    _resume(synced, meant(app, synced, name), asks=not yes and terminal.can_ask())
 
 
 def _resume(synced: Synced, workflow: Workflow, *, asks: bool) -> None:
@@ -241,7 +241,7 @@ def clear(app: App, yes: bool) -> None:
         return
     for line in _removed(due, "to be removed"):
         say(line)
-    if not yes and not terminal.is_asked():
+    if not yes and not terminal.can_ask():
         raise IllegalMove(
             "nothing was removed", hint="If that is meant: holdfast skill clear --yes"
         )

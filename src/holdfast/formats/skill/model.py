@@ -18,6 +18,7 @@ from holdfast.formats.document import (
     Open,
     Texts,
     Time,
+    by_name,
     moment,
     plain,
     shaped,
@@ -64,17 +65,6 @@ def _work_word(known: Mapping[str, str]) -> BeforeValidator:
 
     def meant(value: object) -> object:
         return known.get(plain(value), "pending") if isinstance(value, str) else "pending"
-
-    return tolerant(meant)
-
-
-def _by_name(field: str) -> BeforeValidator:
-    """A bare text stands for an object that says no more than that; another shape says nothing."""
-
-    def meant(value: object) -> object:
-        if isinstance(value, dict):
-            return value if value.get(field) is not None else {**value, field: ""}
-        return {field: value if isinstance(value, str) else ""}
 
     return tolerant(meant)
 
@@ -140,7 +130,7 @@ class Machine(Open):
     current_phase: str | None = None
     current_step: str | None = None
     cycle_count: int | None = None
-    phases: Annotated[list[Annotated[Phase, _by_name("name")]], shaped(list)] = []
+    phases: Annotated[list[Annotated[Phase, by_name("name")]], shaped(list)] = []
 
 
 class TaskPhases(Open):
@@ -204,11 +194,11 @@ class State(Document):
     workflow: Header
     context: Annotated[Context, _Empty] = Field(default_factory=Context)
     state_machine: Annotated[Machine, _Empty] = Field(default_factory=Machine)
-    tasks: Annotated[list[Annotated[Task, _by_name("description")]], shaped(list)] = []
+    tasks: Annotated[list[Annotated[Task, by_name("description")]], shaped(list)] = []
     test_state: Annotated[LastTests | None, _shaped_or_none] = None
-    files_modified: Annotated[list[Annotated[ModifiedFile, _by_name("path")]], shaped(list)] = []
-    checkpoints: Annotated[dict[str, Annotated[Checkpoint, _by_name("status")]], shaped(dict)] = {}
-    history: Annotated[list[Annotated[dict[str, Any], _by_name("event")]], shaped(list)] = []
+    files_modified: Annotated[list[Annotated[ModifiedFile, by_name("path")]], shaped(list)] = []
+    checkpoints: Annotated[dict[str, Annotated[Checkpoint, by_name("status")]], shaped(dict)] = {}
+    history: Annotated[list[Annotated[dict[str, Any], by_name("event")]], shaped(list)] = []
 
     @property
     def skill(self) -> str:

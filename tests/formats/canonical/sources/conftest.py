@@ -1,8 +1,7 @@
-"""What the tests of the markdown sources share: a clock for work, and short ways to read a text."""
+"""What the tests of the markdown sources share: short ways to read a text."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -10,18 +9,6 @@ import pytest
 from holdfast.formats.canonical.declaration import Looked
 from holdfast.formats.canonical.sources.claude_local import read_local
 from holdfast.formats.canonical.sources.plan import read_plan
-
-
-@pytest.fixture
-def cpu() -> Callable[[Callable[[], object]], float]:
-    """Seconds of processor time, which a busy machine does not stretch as it does the clock's."""
-
-    def seconds(work: Callable[[], object]) -> float:
-        start = time.process_time()
-        work()
-        return time.process_time() - start
-
-    return seconds
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from holdfast.decoding import decode
 from holdfast.formats.canonical.declaration import Json
 from holdfast.formats.canonical.sources.fields import by_key, divided
 from holdfast.formats.canonical.sources.front_matter import front_matter
-from holdfast.formats.canonical.sources.markdown import MOST_LINES, Line, scan
 from holdfast.formats.canonical.sources.reasons import joined
 from holdfast.formats.canonical.sources.tables import with_headers
+from holdfast.formats.markdown.lines import MOST_LINES, Line, scan
 
 
 class Document(NamedTuple):

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 from holdfast.formats.canonical.declaration import Json
-from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.phase_marks import counted_phase
 from holdfast.formats.canonical.sources.values import (
     DECORATION,
@@ -15,6 +14,7 @@ from holdfast.formats.canonical.sources.values import (
     plain_label,
     tidy,
 )
+from holdfast.formats.markdown.lines import Line
 
 _KEYS = {
     label: key

@@ -6,9 +6,9 @@ import re
 from typing import NamedTuple
 
 from holdfast.formats.canonical.sources.fields import field_of
-from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.statuses import SIGNS, Word, split_status, whole_status
 from holdfast.formats.canonical.sources.values import tidy
+from holdfast.formats.markdown.lines import Line
 
 _LONGEST = 500  # with its name
 _MARKER = r"(?i:(?P<now>(?:current|active)\s+)?workflow[\s_-]+state\b)"

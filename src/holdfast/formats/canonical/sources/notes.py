@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from holdfast.formats.canonical.declaration import Json
 from holdfast.formats.canonical.sources.fields import field_of
-from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.paths import at_paths, listed_paths
 from holdfast.formats.canonical.sources.phase_marks import current_of, phase_of, stated_status
 from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
@@ -22,6 +21,7 @@ from holdfast.formats.canonical.sources.values import (
     scalar,
     tidy,
 )
+from holdfast.formats.markdown.lines import Line
 
 _SECTIONS = {"reading", "reminders", "context"}
 _BELOW = {

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from holdfast.formats.canonical.sources.fields import field_of
-from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.phase_marks import stated_part
 from holdfast.formats.canonical.sources.phase_starts import Boundary, Start
 from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
 from holdfast.formats.canonical.sources.statuses import Word
 from holdfast.formats.canonical.sources.values import bare, tidy
+from holdfast.formats.markdown.lines import Line
 
 _OVER = {"completed", "cancelled"}
 _MARKED = {"in_progress", "blocked"}

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.phase_marks import NUMBER_WORDS, phase_name, plain_digits
 from holdfast.formats.canonical.sources.statuses import (
     SEPARATORS,
@@ -18,6 +17,7 @@ from holdfast.formats.canonical.sources.statuses import (
 )
 from holdfast.formats.canonical.sources.tables import Row, rows
 from holdfast.formats.canonical.sources.values import DECORATION
+from holdfast.formats.markdown.lines import Line
 
 # "Phases 1-3" and "Phase 1 and 2" are no phases of the plan; "Phase 1a" and "Phase 2.1" are parts of one.
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from holdfast.formats.canonical.declaration import Declaration, Json, Looked, PhaseMark
 from holdfast.formats.canonical.sources.document import Document, open_document
 from holdfast.formats.canonical.sources.fields import field_of
-from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.notes import collect
 from holdfast.formats.canonical.sources.paths import mentioned_documents, resolved
 from holdfast.formats.canonical.sources.phase_marks import stated_status
@@ -30,6 +29,7 @@ from holdfast.formats.canonical.sources.statuses import (
 )
 from holdfast.formats.canonical.sources.values import bare, text_of, tidy, unique
 from holdfast.formats.canonical.sources.workflow_types import type_of
+from holdfast.formats.markdown.lines import Line
 
 _MOST_PATHS = 100
 _MOST_OPEN = 500

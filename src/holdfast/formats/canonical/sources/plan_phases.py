@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from holdfast.formats.canonical.declaration import PhaseMark, PlanPhase
 from holdfast.formats.canonical.sources import phase_starts
-from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.phase_marks import sane_mark
 from holdfast.formats.canonical.sources.phase_sections import Phase, Section
 from holdfast.formats.canonical.sources.phase_starts import Start
 from holdfast.formats.canonical.sources.values import MOST_ITEMS
+from holdfast.formats.markdown.lines import Line
 
 
 @dataclass(frozen=True, slots=True)

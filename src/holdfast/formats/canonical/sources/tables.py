@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from holdfast.formats.canonical.sources.markdown import Line
 from holdfast.formats.canonical.sources.values import bare, plain_label
+from holdfast.formats.markdown.lines import Line
 
 _MOST_COLUMNS = 20
 _LONGEST_ROW = 10_000

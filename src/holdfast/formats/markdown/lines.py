@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from holdfast.formats.canonical.sources.block_marks import (
+from holdfast.formats.markdown.block_marks import (
     end_of_spaces,
     rule,
     underline,
     without_closing,
 )
-from holdfast.formats.canonical.sources.comments import (
+from holdfast.formats.markdown.comments import (
     has_unsaid,
     outside_comments,
     without_unsaid,

@@ -1,0 +1,108 @@
+"""The orchestrator format as the rest of the house sees it.
+
+Hooks do not write the state: an orchestrator does, by our commands or by its own tools. There is one
+exception, because the format's document asks for it: before a compaction a checkpoint is taken, if
+there is anything that the last one does not have. Else a hook only keeps a copy in our own folder.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+from holdfast import together
+from holdfast.errors import HoldfastError
+from holdfast.formats import holding
+from holdfast.formats.base import Place, Report, Survey, Workflow
+from holdfast.formats.holding import Unusable
+from holdfast.formats.orchestrator import (
+    checkpoints,
+    files,
+    inspection,
+    lifecycle,
+    recovery,
+    runs,
+)
+from holdfast.formats.orchestrator.files import Held
+from holdfast.formats.orchestrator.telling import workflow_of
+
+_BEFORE_A_COMPACTION = "PreCompact"
+
+
+class Orchestrator:
+    """See docs/formats/orchestrator.md."""
+
+    name = "orchestrator"
+    folders: tuple[str, ...] = (files.FOLDER,)
+    personal = True
+    group = "orchestrate"
+
+    def paths(self, root: Path) -> list[Path]:
+        return files.paths(root)
+
+    def present(self, place: Place) -> bool:
+        there = files.look(place.store)
+        return isinstance(there, Held) or (isinstance(there, Unusable) and there.is_ours)
+
+    def sync(self, place: Place, wait: float | None) -> Survey:
+        survey = Survey()
+        if wait is not None:
+            try:
+                survey.notes += _save(place, wait)
+            except HoldfastError as error:
+                survey.failure = error
+        there = recovery.look(place.store)
+        if isinstance(there, Held):
+            survey.workflows = [workflow_of(there, place)]
+            what = f"state of {there.state.name!r}"
+            survey.looked = [(place.store.relative(there.path), what)]
+            survey.notes += lifecycle.recovered(place, there)
+        elif there:
+            survey.looked = [(place.store.relative(there.path), there.reason)]
+            survey.notes += holding.unreadable(place.store, (), [there])
+        return survey
+
+    def inspect(self, path: Path, raw: bytes) -> Report | None:
+        """What a strict reader of the document would object to."""
+        return inspection.inspect(path, raw)
+
+    def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        changed = lifecycle.change(place, runs.complete)
+        archive = "Put it away with: holdfast orchestrate archive"
+        return (*changed.lines, f"Workflow completed: {workflow.name}", archive)
+
+    def touch(self, place: Place, workflow: Workflow) -> None:  # noqa: ARG002  # there is but one
+        lifecycle.touch(place)
+
+    def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
+        """The document asks for nothing here."""
+
+
+def _save(place: Place, wait: float) -> list[str]:
+    """Bring to an end what is unfinished, keep a copy, and take the checkpoint that is due."""
+    lines = []
+    if together.is_unfinished(place.store, lifecycle.NAME):
+        with place.store.lock(wait):
+            lines = lifecycle.settle(place)
+    if _is_gone(place):
+        with place.store.lock(wait):
+            if _is_gone(place):
+                place.store.forget(place.root / files.STATE)
+    if holding.copies_due(place.store, files.STATE, _readable(place)):
+        with place.store.lock(wait):
+            holding.keep_copies(place.store, files.STATE, _readable(place))
+    if place.saver == _BEFORE_A_COMPACTION:
+        checkpoints.auto(place, wait)
+    return lines
+
+
+def _is_gone(place: Place) -> bool:
+    """Whether there is a copy of a run whose file is not there; it would pass for the next one's."""
+    path = place.root / files.STATE
+    return not os.path.lexists(path) and place.store.copies(path) is not None
+
+
+def _readable(place: Place) -> list[Held]:
+    there = files.look(place.store)
+    return [there] if isinstance(there, Held) else []

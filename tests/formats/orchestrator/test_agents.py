@@ -1,0 +1,146 @@
+"""Agents of a run: sent off once, heard of, and marked when they are silent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from holdfast.errors import IllegalMove
+from holdfast.formats.orchestrator import agents, checkpoints, files, lifecycle, recovery
+from holdfast.formats.orchestrator.files import Held
+from holdfast.formats.orchestrator.model import State
+from holdfast.testing import Project
+from orchestrated import example, place, put, state
+
+
+def run(project: Project) -> State:
+    held = recovery.look(place(project).store)
+    assert isinstance(held, Held)
+    return held.state
+
+
+def stale(project: Project) -> list[str]:
+    """The tasks of those that are marked."""
+    now = project.clock.now()
+    seen = agents.seen(place(project).store, run(project))
+    return [each.agent.task for each in seen if each.is_stale(now)]
+
+
+def start(project: Project, task: str, kind: str = "task-executor") -> None:
+    lifecycle.change(place(project), agents.start, kind, task)
+
+
+def iterate(state: State, at: str) -> State:
+    """What an iteration of an agent changes."""
+    after = state.model_copy(deep=True)
+    after.active_agents[0].iteration += 1
+    return after
+
+
+@pytest.fixture
+def project(holdfast_project: Project) -> Project:
+    put(holdfast_project, {**example(), "active_agents": []})
+    return holdfast_project
+
+
+def test_an_agent_is_sent_off_once(project: Project) -> None:
+    """Another kind may work on the same task."""
+    start(project, "2.1")
+    with pytest.raises(IllegalMove, match=r"is at work on task 2\.1 already"):
+        start(project, "2.1")
+    start(project, "2.1", "supervisor")
+    with pytest.raises(IllegalMove, match=r"1\.1 is completed"):
+        start(project, "1.1")
+    start(project, "1.1", "supervisor")
+    (first, *_) = state(project)["active_agents"]
+    assert first == {
+        "type": "task-executor",
+        "task": "2.1",
+        "started": first["started"],
+        "iteration": 0,
+        "status": "in_progress",
+    }
+
+
+def test_one_that_is_silent_for_half_an_hour_is_marked_and_stays(project: Project) -> None:
+    """Told with how long ago it was heard of."""
+    start(project, "2.1")
+    project.clock.advance(seconds=29 * 60)
+    assert stale(project) == []
+    project.clock.advance(seconds=120)
+    assert stale(project) == ["2.1"]
+    (seen,) = agents.seen(place(project).store, run(project))
+    assert seen.remark(project.clock.now()) == "stale: last sign of life 31 minutes ago"
+    assert len(state(project)["active_agents"]) == 1
+
+
+def test_a_beat_and_any_change_of_its_entry_are_signs_of_life(project: Project) -> None:
+    """Of the one that they are about."""
+    start(project, "2.1")
+    start(project, "2.2")
+    for sign in ("iteration", "status", "beat"):
+        project.clock.advance(seconds=20 * 60)
+        here = place(project)
+        if sign == "iteration":
+            lifecycle.change(here, iterate)
+        elif sign == "status":
+            lifecycle.change(here, agents.set_status, "waiting", "2.1", None)
+        else:
+            lifecycle.beat(here, "2.1", None)
+        assert stale(project) == ([] if sign == "iteration" else ["2.2"])
+    assert state(project)["active_agents"][0]["status"] == "waiting"
+
+
+def test_reaping_removes_those_that_are_marked(project: Project) -> None:
+    """And no other one."""
+    start(project, "2.1")
+    project.clock.advance(seconds=40 * 60)
+    start(project, "2.2")
+    gone = lifecycle.reap(place(project))
+    assert [each.agent.task for each in gone] == ["2.1"]
+    assert [each["task"] for each in state(project)["active_agents"]] == ["2.2"]
+    before = (project.root / files.STATE).read_bytes()
+    assert lifecycle.reap(place(project)) == []
+    assert (project.root / files.STATE).read_bytes() == before
+    start(project, "2.1")
+    assert stale(project) == []
+
+
+def test_reaping_with_another_limit(project: Project) -> None:
+    """Who knows that they are gone need not wait."""
+    start(project, "2.1")
+    project.clock.advance(seconds=120)
+    assert lifecycle.reap(place(project), timedelta(minutes=5)) == []
+    assert len(lifecycle.reap(place(project), timedelta(minutes=1))) == 1
+
+
+def test_one_of_another_tool_without_a_time_is_not_marked(project: Project) -> None:
+    """Nobody knows."""
+    put(project, {**example(), "active_agents": [{"task": "2.1"}, "2.2"]})
+    project.clock.advance(days=2)
+    assert stale(project) == []
+
+
+def test_going_back_is_no_sign_of_life(project: Project) -> None:
+    """An agent of the snapshot has long ended, most likely."""
+    start(project, "2.1")
+    lifecycle.change(place(project), iterate)
+    checkpoints.take(place(project))
+    lifecycle.change(place(project), agents.done, "2.1", None)
+    project.clock.advance(seconds=40 * 60)
+    checkpoints.restore(place(project))
+    assert stale(project) == ["2.1"]
+
+
+def test_which_agent_is_meant(project: Project) -> None:
+    """The only one need not be named; of several, the message names them."""
+    with pytest.raises(IllegalMove, match="no such agent"):
+        lifecycle.change(place(project), agents.done, None, None)
+    start(project, "2.1")
+    start(project, "2.1", "supervisor")
+    with pytest.raises(IllegalMove, match=r"task-executor on 2\.1, supervisor on 2\.1"):
+        lifecycle.change(place(project), agents.done, "2.1", None)
+    lifecycle.change(place(project), agents.done, "2.1", "supervisor")
+    lifecycle.change(place(project), agents.done, None, None)
+    assert state(project)["active_agents"] == []

@@ -1,0 +1,489 @@
+"""Checkpoints: numbered, whole, with the commit; going back; and what is used for a damaged state."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.errors import IllegalMove, NoSuchWorkflow, StateLocked, StateUnreadable
+from holdfast.formats import holding
+from holdfast.formats.holding import Unusable
+from holdfast.formats.orchestrator import checkpoints, files, lifecycle, parting, recovery
+from holdfast.formats.orchestrator.files import Held
+from holdfast.formats.orchestrator.model import Checkpoint, State
+from holdfast.formats.orchestrator.parting import Commits
+from holdfast.testing import Project
+from orchestrated import example, killed, log, place, put, state, unchanged
+
+FOLDER = ".claude"
+
+
+def names(project: Project) -> list[str]:
+    return [path.name for path in files.snapshots(project.root)]
+
+
+def entries(project: Project) -> list[str]:
+    return [each["state_snapshot"] for each in state(project)["checkpoints"]]
+
+
+def take(project: Project) -> str:
+    return checkpoints.take(place(project)).name
+
+
+def auto(project: Project) -> str | None:
+    return checkpoints.auto(place(project), 1)
+
+
+def work(project: Project, iteration: int, **section: Any) -> None:
+    """A change by hand."""
+    data = state(project)
+    data["orchestrator"]["ralph_iteration"] = iteration
+    put(project, {**data, **section})
+
+
+def restored_by(project: Project) -> str:
+    """What a reader of the damaged state is told."""
+    held = recovery.look(place(project).store)
+    assert isinstance(held, Held)
+    (line,) = holding.unreadable(place(project).store, [held], ())
+    return line
+
+
+@pytest.fixture
+def project(holdfast_project: Project) -> Project:
+    put(holdfast_project, example())
+    return holdfast_project
+
+
+@pytest.fixture
+def repository(project: Project) -> Project:
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "one")
+    return project
+
+
+def test_snapshot_latest_and_state_are_the_same_bytes(project: Project) -> None:
+    """So that `cp`, as the document goes back, and `restore` come to the same."""
+    assert take(project) == "checkpoint-001.json"
+    contents = {
+        (project.root / FOLDER / name).read_bytes()
+        for name in ("checkpoint-001.json", "checkpoint.json", "agent-state.json")
+    }
+    assert len(contents) == 1
+    (entry,) = state(project)["checkpoints"]
+    assert entry == {
+        "timestamp": entry["timestamp"],
+        "phase": 2,
+        "task": "2.1",
+        "git_sha": None,
+        "state_snapshot": "checkpoint-001.json",
+    }
+
+
+def test_the_commit_is_noted(repository: Project) -> None:
+    """Whole; null where nothing is committed, and without git."""
+    take(repository)
+    head = repository.git("rev-parse", "HEAD").strip()
+    assert state(repository)["checkpoints"][0]["git_sha"] == head
+
+
+def test_a_number_is_never_used_again(project: Project) -> None:
+    """Not that of a file which the state forgot, nor of an entry whose file is gone."""
+    for expected in ("checkpoint-001.json", "checkpoint-002.json"):
+        assert take(project) == expected
+    checkpoints.restore(place(project), "1")
+    assert take(project) == "checkpoint-003.json"
+    (project.root / FOLDER / "checkpoint-003.json").unlink()
+    assert take(project) == "checkpoint-004.json"
+    project.write(f"{FOLDER}/checkpoint-999.json", "somebody else's")
+    assert take(project) == "checkpoint-1000.json"
+    assert (project.root / FOLDER / "checkpoint-999.json").read_text() == "somebody else's"
+
+
+def test_going_back_and_status_agree(project: Project) -> None:
+    """The run stands at its own checkpoint; what was there is kept; the learnings' log grows only."""
+    work(project, 3, unknown={"kept": [1]})
+    take(project)
+    work(project, 9)
+    before = (project.root / files.STATE).read_bytes()
+    restored = checkpoints.restore(place(project))
+    assert restored.aside
+    assert (project.root / restored.aside).read_bytes() == before
+    assert entries(project) == ["checkpoint-001.json"]
+    snapshot = json.loads((project.root / FOLDER / "checkpoint-001.json").read_bytes())
+    ignored = {"safety_bounds"}
+    assert {k: v for k, v in state(project).items() if k not in ignored} == {
+        k: v for k, v in snapshot.items() if k not in ignored
+    }
+    assert len(log(project)) == 2
+
+
+def test_what_was_spent_and_allowed_stays_when_going_back(project: Project) -> None:
+    """Else a limit could be passed unnoticed, by going back again and again."""
+    take(project)
+    spent = {**state(project)["safety_bounds"], "cost_so_far": "$9", "max_cost": "$20"}
+    work(project, 5, safety_bounds=spent)
+    checkpoints.restore(place(project))
+    bounds = state(project)["safety_bounds"]
+    assert (bounds["cost_so_far"], bounds["max_cost"]) == ("$9", "$20")
+    assert state(project)["orchestrator"]["ralph_iteration"] == 2
+
+
+@pytest.mark.parametrize("which", ["1", "001", "checkpoint-001.json", f"{FOLDER}/checkpoint.json"])
+def test_a_snapshot_is_called_by_number_name_or_file(which: str, project: Project) -> None:
+    """A number with zeros or without."""
+    take(project)
+    work(project, 9)
+    checkpoints.restore(place(project), which)
+    assert state(project)["orchestrator"]["ralph_iteration"] == 2
+
+
+@pytest.mark.parametrize("which", ["7", "../../etc/passwd", "/etc/passwd", "a\0b", "README.md"])
+def test_what_is_no_snapshot_is_refused(which: str, project: Project) -> None:
+    """And the state is as it was."""
+    take(project)
+    before = (project.root / files.STATE).read_bytes()
+    project.write("README.md", "# no JSON\n")
+    with pytest.raises((IllegalMove, NoSuchWorkflow, StateUnreadable)):
+        checkpoints.restore(place(project), which)
+    assert (project.root / files.STATE).read_bytes() == before
+
+
+def test_a_snapshot_may_be_named_through_a_link_to_the_project(project: Project) -> None:
+    """As /tmp is a link on macOS."""
+    take(project)
+    alias = project.root.parent / "alias"
+    alias.symlink_to(project.root)
+    checkpoints.restore(place(project), str(alias / FOLDER / "checkpoint-001.json"))
+    with pytest.raises(NoSuchWorkflow, match=r"there is no .claude/checkpoint-009\.json"):
+        checkpoints.restore(place(project), str(alias / FOLDER / "checkpoint-009.json"))
+
+
+def test_a_damaged_snapshot_is_passed_over_by_default(project: Project) -> None:
+    """The last good one counts."""
+    take(project)
+    work(project, 7)
+    take(project)
+    project.write(f"{FOLDER}/checkpoint-002.json", '{"orchestrator": ')
+    project.write(f"{FOLDER}/checkpoint.json", "{")
+    assert checkpoints.plan(place(project)).snapshot.path.name == "checkpoint-001.json"
+
+
+def test_a_snapshot_of_another_tool_without_a_number_will_do(project: Project) -> None:
+    """checkpoint.json alone."""
+    project.write(f"{FOLDER}/checkpoint.json", json.dumps(example()))
+    work(project, 9)
+    checkpoints.restore(place(project))
+    assert state(project)["orchestrator"]["ralph_iteration"] == 2
+
+
+def test_without_a_snapshot_there_is_nothing_to_go_back_to(project: Project) -> None:
+    """Said with what to do."""
+    with pytest.raises(NoSuchWorkflow) as refusal:
+        checkpoints.restore(place(project))
+    assert "orchestrate checkpoint" in refusal.value.hint
+
+
+def test_a_deleted_state_comes_back(project: Project) -> None:
+    """There is nothing to set aside."""
+    take(project)
+    (project.root / files.STATE).unlink()
+    assert checkpoints.restore(place(project)).aside is None
+    assert state(project)["orchestrator"]["ralph_iteration"] == 2
+
+
+def test_the_old_format_is_not_replaced(project: Project) -> None:
+    """It must be finished under the system that it belongs to."""
+    take(project)
+    old = '{"status": "executing", "current_step": 5, "total_steps": 10}'
+    put(project, old)
+    (project.root / ".claude/holdfast/copies").rename(project.root / "gone")
+    with pytest.raises(IllegalMove):
+        checkpoints.restore(place(project))
+    assert (project.root / files.STATE).read_text() == old
+
+
+# A damaged state.
+
+
+def test_a_damaged_state_is_read_from_the_last_checkpoint(project: Project) -> None:
+    """Said aloud; looking writes nothing."""
+    take(project)
+    put(project, '{"orchestrator": {"stat')
+    line = restored_by(project)
+    assert line.startswith(".claude/agent-state.json could not be read (not JSON")
+    assert "; checkpoint-001.json of " in line
+    assert line.endswith(" UTC is used")
+    assert (project.root / files.STATE).read_bytes() == b'{"orchestrator": {"stat'
+
+
+def test_a_command_goes_on_from_the_checkpoint(project: Project) -> None:
+    """The damaged file is kept in quarantine."""
+    take(project)
+    put(project, b"\x00\x01".decode())
+    changed = lifecycle.change(place(project), unchanged)
+    assert any("checkpoint-001.json" in line for line in changed.lines)
+    assert state(project)["orchestrator"]["ralph_iteration"] == 2
+    (aside,) = (project.root / ".claude/holdfast/quarantine").iterdir()
+    assert aside.read_bytes() == b"\x00\x01"
+
+
+def test_our_own_copy_counts_where_it_is_newer(project: Project) -> None:
+    """A command after the checkpoint was saved, and its copy with it."""
+    take(project)
+    lifecycle.change(place(project), with_iteration)
+    put(project, "{")
+    assert restored_by(project).endswith("; its last good copy is used")
+    held = recovery.look(place(project).store)
+    assert isinstance(held, Held)
+    assert held.state.iteration == 8
+
+
+def with_iteration(state: State, at: str) -> State:
+    after = state.model_copy(deep=True)
+    after.orchestrator.ralph_iteration = 8
+    return after
+
+
+def test_a_checkpoint_counts_where_it_is_newer_than_our_copy(project: Project) -> None:
+    """Another tool took it, after the last of our saves."""
+    lifecycle.change(place(project), with_iteration)
+    path = project.write(f"{FOLDER}/checkpoint-001.json", json.dumps(example()))
+    os.utime(path, (time.time() + 5, time.time() + 5))
+    put(project, "{")
+    assert "checkpoint-001.json" in restored_by(project)
+
+
+def test_a_checkpoint_of_an_earlier_run_does_not_stand_in(project: Project) -> None:
+    """Although its file is newer, as after a checkout."""
+    lifecycle.change(place(project), with_iteration)
+    earlier = example()
+    earlier["orchestrator"]["start_time"] = "2026-01-01T00:00:00Z"
+    path = project.write(f"{FOLDER}/checkpoint-001.json", json.dumps(earlier))
+    os.utime(path, (time.time() + 5, time.time() + 5))
+    put(project, "{")
+    assert restored_by(project).endswith("its last good copy is used")
+
+
+def test_without_copy_and_checkpoint_a_damaged_state_is_told(project: Project) -> None:
+    """And nothing is made up."""
+    put(project, "{")
+    held = recovery.look(place(project).store)
+    assert isinstance(held, Unusable)
+    assert held.kind == "broken"
+
+
+# Before a compaction.
+
+
+def test_a_compaction_takes_one_only_when_something_is_new(project: Project) -> None:
+    """Neither the time that goes by nor a checkpoint itself is anything new."""
+    assert auto(project) == "checkpoint-001.json"
+    assert auto(project) is None
+    project.clock.advance(hours=1)
+    lifecycle.change(place(project), unchanged)
+    assert auto(project) is None
+    work(project, 3)
+    assert auto(project) == "checkpoint-002.json"
+    take(project)
+    assert auto(project) is None
+
+
+def test_after_going_back_the_snapshot_gone_back_to_is_the_last(project: Project) -> None:
+    """Nothing is new since then."""
+    take(project)
+    work(project, 3)
+    take(project)
+    checkpoints.restore(place(project), "1")
+    assert auto(project) is None
+
+
+def test_of_the_automatic_ones_the_last_ten_are_kept(project: Project) -> None:
+    """With their entries; those that somebody asked for stay for ever."""
+    asked = [take(project)]
+    for number in range(3, 10):
+        work(project, number)
+        assert auto(project)
+    work(project, 10)
+    asked.append(take(project))
+    for number in range(11, 18):
+        work(project, number)
+        assert auto(project)
+    expected = ["checkpoint-001.json", *(f"checkpoint-{n:03}.json" for n in range(6, 17))]
+    assert set(asked) <= set(expected)
+    assert names(project) == entries(project) == expected
+
+
+def test_a_snapshot_of_another_tool_in_the_place_of_an_old_one_stays(project: Project) -> None:
+    """We removed ours, and it took the number."""
+    for number in range(3, 14):
+        work(project, number)
+        assert auto(project)
+    theirs = project.write(f"{FOLDER}/checkpoint-001.json", json.dumps(example()))
+    for number in range(14, 16):
+        work(project, number)
+        assert auto(project)
+    assert theirs.exists()
+
+
+@pytest.mark.parametrize("status", ["completed", "failed"])
+def test_nothing_is_taken_of_what_has_ended(status: str, project: Project) -> None:
+    """There is nothing to go back to."""
+    data = state(project)
+    data["orchestrator"]["status"] = status
+    put(project, data)
+    assert auto(project) is None
+    with pytest.raises(IllegalMove):
+        take(project)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"orchestrator": {"status": "odd"}}'])
+def test_nothing_is_taken_automatically_of_what_cannot_be_read(
+    content: str, project: Project
+) -> None:
+    """A hook would make what stands in for it the state."""
+    take(project)
+    put(project, content)
+    assert auto(project) is None
+    assert (project.root / files.STATE).read_text() == content
+
+
+def test_a_hook_gives_up_where_somebody_has_the_lock(project: Project) -> None:
+    """It may not wait."""
+    with place(project).store.lock(1), pytest.raises(StateLocked):
+        checkpoints.auto(place(project), 0.05)
+
+
+# Killed.
+
+
+def is_whole(project: Project) -> None:
+    """Every file can be read, and each entry has its file."""
+    for name in (*names(project), "checkpoint.json", "agent-state.json"):
+        path = project.root / FOLDER / name
+        assert name == "checkpoint.json" or path.exists()
+        assert not path.exists() or json.loads(path.read_bytes())
+    assert set(entries(project)) <= set(names(project))
+
+
+# Between these steps nothing changes that another process could see.
+AROUND = [
+    (call, number, after)
+    for call, numbers in (("replace", range(1, 9)), ("unlink", (1, 2)))
+    for number in numbers
+    for after in (False, True)
+]
+
+
+@pytest.mark.parametrize(("call", "number", "after"), AROUND)
+def test_killed_while_taking_one(call: str, number: int, after: bool, project: Project) -> None:
+    """kill -9 around each step: the checkpoint is there with its entry, or neither is."""
+    take(project)
+    killed(project, "checkpoints.take(place)", call, number, after=after)
+    lifecycle.change(place(project), unchanged)
+    is_whole(project)
+    assert names(project) == entries(project)
+    taken = take(project)
+    assert taken == f"checkpoint-{len(entries(project)):03}.json"
+    latest = (project.root / FOLDER / "checkpoint.json").read_bytes()
+    assert latest == (project.root / FOLDER / taken).read_bytes()
+
+
+@pytest.mark.parametrize(("call", "number", "after"), AROUND)
+def test_killed_while_an_automatic_one_takes_the_place_of_an_old_one(
+    call: str, number: int, after: bool, project: Project
+) -> None:
+    """What goes goes with its entry."""
+    asked = take(project)
+    for iteration in range(3, 13):
+        work(project, iteration)
+        assert auto(project)
+    work(project, 13)
+    killed(project, "checkpoints.auto(place, 5)", call, number, after=after)
+    lifecycle.change(place(project), unchanged)
+    assert names(project) == entries(project)
+    assert asked in names(project)
+    assert len(names(project)) == 11
+    is_whole(project)
+
+
+@pytest.mark.parametrize(("call", "number", "after"), AROUND)
+@pytest.mark.parametrize("damaged", [False, True])
+def test_killed_while_going_back(
+    call: str, number: int, after: bool, damaged: bool, project: Project
+) -> None:
+    """The state is the old one or the one gone back to; none is lost, nor a learning."""
+    take(project)
+    work(project, 9)
+    if damaged:
+        put(project, "{")
+    killed(project, 'checkpoints.restore(place, "1")', call, number, after=after)
+    with place(project).store.lock(1):
+        lifecycle.settle(place(project))
+    held = recovery.look(place(project).store)
+    assert isinstance(held, Held)
+    assert held.state.iteration in ({2} if damaged else {2, 9})
+    checkpoints.restore(place(project), "1")
+    is_whole(project)
+    assert state(project)["orchestrator"]["ralph_iteration"] == 2
+    assert len(log(project)) == len(state(project)["learnings"]) == 2
+
+
+# Git.
+
+SHA, OTHER = "a" * 40, "b" * 40
+
+
+@pytest.mark.parametrize(
+    ("sha", "found", "expected"),
+    [
+        (SHA, Commits(SHA, known=True, follows=True), ""),
+        (SHA, Commits(OTHER, known=True, follows=True), ""),
+        (SHA, None, ""),
+        (None, Commits(OTHER, known=False, follows=False), ""),
+        (SHA, Commits(OTHER, known=True, follows=False), f"git reset --hard {SHA}"),
+        (SHA, Commits(OTHER, known=False, follows=False), "is not known here"),
+    ],
+)
+def test_when_state_and_git_have_parted(
+    sha: str | None, found: Commits | None, expected: str
+) -> None:
+    """A commit of later than the last checkpoint is how work goes on."""
+    entry = Checkpoint(git_sha=sha, state_snapshot="checkpoint-001.json")
+    line = parting.remark(entry, found)
+    assert expected in line
+    assert bool(expected) == bool(line)
+
+
+def test_git_is_asked(repository: Project) -> None:
+    """Going on is no parting; going back behind the checkpoint is, and so is another branch."""
+    repository.git("commit", "-q", "--allow-empty", "-m", "two")
+    take(repository)
+    root = repository.root
+
+    def now() -> str:
+        held = recovery.look(place(repository).store)
+        assert isinstance(held, Held)
+        return parting.parted(root, held.state)
+
+    assert now() == ""
+    repository.git("commit", "-q", "--allow-empty", "-m", "three")
+    assert now() == ""
+    repository.git("reset", "-q", "--hard", "HEAD~2")
+    assert "does not follow commit" in now()
+    work(repository, 3, checkpoints=[{"git_sha": "$(touch x) --help", "state_snapshot": "c"}])
+    assert "is not known here" in now()
+    assert "git reset" not in now()
+
+
+def test_without_git_nothing_has_parted(project: Project) -> None:
+    """The document's own example names commits that no one has."""
+    work(project, 2, checkpoints=[{"git_sha": SHA, "state_snapshot": "checkpoint-001.json"}])
+    held = recovery.look(place(project).store)
+    assert isinstance(held, Held)
+    assert parting.parted(Path(project.root), held.state) == ""
