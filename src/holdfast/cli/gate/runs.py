@@ -199,7 +199,7 @@ def recover(app: App, yes: bool, dry_run: bool, as_json: bool, name: str | None)
     _show_proposal(slug, proposal)
     if looks:
         return
-    if not yes and not terminal.is_asked():
+    if not yes and not terminal.can_ask():
         raise IllegalMove(
             "nothing was written",
             hint=f"If that is right: holdfast gate recover -w {slug} --yes",
