@@ -185,9 +185,9 @@ class Store:
         except OSError:
             return False
 
-    def copied_below(self, folder: str) -> list[Path]:
-        """The files below *folder* that there are copies of, told by the copies' names alone."""
-        begins = self._copies_path(f"{folder}/").name
+    def copied_in(self, place: str) -> list[Path]:
+        """The files that there are copies of in the folder *place*, or the file itself; by their names."""
+        own, begins = self._copies_path(place).name, self._copies_path(f"{place}/").name
         try:
             names = os.listdir(self.private / "copies")
         except OSError:
@@ -195,7 +195,7 @@ class Store:
         relative = (
             name.replace("%2F", "/").replace("%25", "%")
             for name in names
-            if name.startswith(begins)
+            if name == own or name.startswith(begins)
         )
         return [self.root / path for path in sorted(relative) if _is_below(path)]
 

@@ -139,7 +139,7 @@ def _is_uncopied(store: Store, held: Kept[Any]) -> bool:
 
 def _copied_and_gone(store: Store, folder: str, gone: Callable[[Path], bool]) -> list[Path]:
     """Copies whose file is gone; another run may get a file of the same name."""
-    return [path for path in store.copied_below(folder) if gone(path)]
+    return [path for path in store.copied_in(folder) if gone(path)]
 
 
 def unreadable(store: Store, held: Iterable[Kept[Any]], lost: Sequence[Unusable]) -> list[str]:

@@ -60,7 +60,7 @@ def at(place: Place) -> tuple[Format, ...]:
 
 
 def _was_there(place: Place, paths: tuple[str, ...]) -> bool:
-    return any(place.store.copied_below(path) for path in paths)
+    return any(place.store.copied_in(path) for path in paths)
 
 
 def format_of(workflow: Workflow) -> Format:

@@ -7,7 +7,6 @@ there is anything that the last one does not have. Else a hook only keeps a copy
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from pathlib import Path
 
@@ -85,22 +84,12 @@ def _save(place: Place, wait: float) -> list[str]:
     if together.is_unfinished(place.store, lifecycle.NAME):
         with place.store.lock(wait):
             lines = lifecycle.settle(place)
-    if _is_gone(place):
-        with place.store.lock(wait):
-            if _is_gone(place):
-                place.store.forget(place.root / files.STATE)
     if holding.copies_due(place.store, files.STATE, _readable(place)):
         with place.store.lock(wait):
             holding.keep_copies(place.store, files.STATE, _readable(place))
     if place.saver == _BEFORE_A_COMPACTION:
         checkpoints.auto(place, wait)
     return lines
-
-
-def _is_gone(place: Place) -> bool:
-    """Whether there is a copy of a run whose file is not there; it would pass for the next one's."""
-    path = place.root / files.STATE
-    return not os.path.lexists(path) and place.store.copies(path) is not None
 
 
 def _readable(place: Place) -> list[Held]:
