@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 
 from gatedwork import (
+    APPROVE_PHASE,
     FOLDER,
     NAMES,
     SLUG,
     begin,
+    place,
     put_feature,
     state_example,
+    walk,
 )
+from holdfast.formats.gated import finalizing, seeding
 from holdfast.testing import Compactions, Project
 
 LATER = "2099-01-01T00:00:00Z"
@@ -70,3 +74,34 @@ def test_the_guard_was_passed_where_a_folder_of_features_is_a_link(
         "PreToolUse", tool_name="Write", tool_input={"file_path": "elsewhere/other/status.json"}
     )
     assert '"deny"' not in answer.stdout.decode()
+
+
+# Documents.
+
+
+def test_a_diagrams_folder_that_is_a_link_was_copied_with_all_that_it_leads_to(
+    holdfast_project: Project,
+) -> None:
+    here = begin(holdfast_project)
+    holdfast_project.write("src/secret.txt", "secret\n")
+    (holdfast_project.root / "docs").mkdir()
+    (holdfast_project.root / "docs/diagrams").symlink_to("../src")
+    seeded = [each.line for each in seeding.seed(here.store, SLUG)]
+    assert seeded == ["passed over: docs/diagrams (is a link to a folder)"]
+    walk(here, *APPROVE_PHASE * 5, "complete")
+    (holdfast_project.root / "docs/diagrams").unlink()
+    diagrams = holdfast_project.root / FOLDER / "02-architecture/diagrams"
+    diagrams.symlink_to("../../../src")
+    published = [each.line for each in finalizing.plan(place(holdfast_project), SLUG)]
+    assert f"passed over: {FOLDER}/02-architecture/diagrams (is a link to a folder)" in published
+    assert not any("secret" in line for line in published)
+
+
+def test_a_document_that_is_a_link_to_the_settings_of_git_was_copied(
+    holdfast_project: Project,
+) -> None:
+    repository(holdfast_project)
+    (holdfast_project.root / "docs").mkdir()
+    (holdfast_project.root / "docs/features.md").symlink_to("../.git/config")
+    assert "passed over: docs/features.md" in gate(holdfast_project, "start", "a", "--title", "A")
+    assert not (holdfast_project.root / "workflow/a/00-feature/features.md").exists()
