@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -15,7 +16,9 @@ from gatedwork import (
     begin,
     place,
     put_feature,
+    read,
     state_example,
+    status,
     walk,
 )
 from holdfast.formats.gated import finalizing, seeding
@@ -105,3 +108,45 @@ def test_a_document_that_is_a_link_to_the_settings_of_git_was_copied(
     (holdfast_project.root / "docs/features.md").symlink_to("../.git/config")
     assert "passed over: docs/features.md" in gate(holdfast_project, "start", "a", "--title", "A")
     assert not (holdfast_project.root / "workflow/a/00-feature/features.md").exists()
+
+
+# Comments on the pull request.
+
+
+@pytest.mark.parametrize("above", ["", "packages/app/"])
+def test_comments_on_an_earlier_phase_were_missed_where_the_slug_or_the_root_is_another(
+    above: str, holdfast_project: Project
+) -> None:
+    """The folder's name counts, not what the state calls it; the service's paths begin at the checkout."""
+    state = state_example()
+    state |= {"feature": "another-name", "current_phase": NAMES[1]}
+    state["phases"][NAMES[0]]["status"] = "approved"
+    state["phases"][NAMES[1]].update(status="user_review", iterations=1)
+    put_feature(holdfast_project, state)
+    path = f"{above}{FOLDER}/{NAMES[0]}/requirements.md"
+    holdfast_project.write("comments.json", json.dumps([comment(path)]))
+    told = gate(holdfast_project, "request-changes", "--comments", "comments.json")
+    assert f"somebody commented on files of {NAMES[0]}" in told
+
+
+@pytest.mark.parametrize("between", ["", "\n", "slurp"])
+def test_comments_on_several_pages_were_refused(between: str, holdfast_project: Project) -> None:
+    walk(begin(holdfast_project), "submit", "approve-internal #7")
+    first, second = [comment("a.py", body="One. ] ["), comment("b.py")], [comment("c.py")]
+    pages = f"{json.dumps(first)}{between}{json.dumps(second)}"
+    text = json.dumps([first, second]) if between == "slurp" else pages
+    holdfast_project.write("comments.json", text)
+    gate(holdfast_project, "request-changes", "--comments", "comments.json")
+    feedback = status(holdfast_project, 1)["current_feedback"]
+    assert all(each in feedback for each in ("a.py", "One. ] [", "b.py", "c.py"))
+
+
+def test_approving_with_old_comments_set_the_time_of_the_last_review_back(
+    holdfast_project: Project,
+) -> None:
+    here = begin(holdfast_project)
+    walk(here, "submit", "approve-internal #7", "request-changes", "submit", "approve-internal")
+    before = read(holdfast_project)["last_reviewed_at"]
+    holdfast_project.write("comments.json", json.dumps([comment("a", "2020-01-01T00:00:00Z")]))
+    assert "advanced" in gate(holdfast_project, "approve", "--comments", "comments.json")
+    assert read(holdfast_project)["last_reviewed_at"] == before

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.errors import IllegalMove
+from holdfast.formats.document import moment
 from holdfast.formats.gated import machine
 from holdfast.formats.gated.machine import Content
 from holdfast.formats.gated.model import PHASES, PhaseName, State
@@ -44,6 +45,9 @@ def approve(content: Content, at: str, comments: Sequence[Comment] | None = None
             hint="Have them worked on: holdfast gate request-changes --comments FILE",
         )
     newest = comments[-1].created_at if comments else at
+    last = content.state.last_reviewed_at
+    if comments and moment(last) is not None:  # none of them is newer
+        newest = last
     return machine.approve(content, at, newest)
 
 
@@ -64,7 +68,7 @@ def _feedback(state: State, at: str, said: Said) -> tuple[str, str]:
 def _refuse_earlier(content: Content, said: Said, phase: PhaseName) -> None:
     """Comments on an earlier phase's files lead back to that phase."""
     new = since(said.comments or (), content.state.last_reviewed_at)
-    earliest = earliest_phase(new, content.state.feature)
+    earliest = earliest_phase(new, content.slug or content.state.feature)
     if earliest and PHASES.index(earliest) < PHASES.index(phase):
         raise IllegalMove(
             f"somebody commented on files of {earliest}, which comes before {phase}",
