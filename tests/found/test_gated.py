@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from gatedwork import (
     SLUG,
     begin,
     place,
+    put,
     put_feature,
     read,
     state_example,
@@ -110,6 +113,85 @@ def test_a_document_that_is_a_link_to_the_settings_of_git_was_copied(
     assert not (holdfast_project.root / "workflow/a/00-feature/features.md").exists()
 
 
+# Interrupted.
+
+_KILLED_AT = """
+import os, sys
+left = int(sys.argv.pop(1))
+replace = os.replace
+def counted(*given, **more):
+    global left
+    left -= 1
+    replace(*given, **more)
+    if left == 0:
+        os._exit(9)
+os.replace = counted
+import runpy
+runpy.run_module("holdfast", run_name="__main__")
+"""
+
+
+def test_a_start_that_was_killed_was_not_brought_to_its_end_by_the_next_command(
+    holdfast_project: Project,
+) -> None:
+    """Until workflow-state.json is there, it is no workflow that a command could mean."""
+    for point in range(1, 40):
+        slug = f"feature-{point}"
+        done = subprocess.run(
+            [sys.executable, "-c", _KILLED_AT, str(point), "gate", "start", slug, "--title", slug],
+            cwd=holdfast_project.root,
+            env=holdfast_project.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            assert point > 10
+            return
+        assert done.returncode == 9, done.stderr
+        again = gate(holdfast_project, "start", slug, "--title", slug)
+        assert "started" in again or "is begun already" in again
+        assert "valid, and the files agree" in gate(holdfast_project, "validate", "-w", slug)
+        assert "submitted" in gate(holdfast_project, "submit", "-w", slug)
+    raise AssertionError("it never ended")
+
+
+@pytest.mark.parametrize("note", ["folder", "no JSON"])
+def test_a_note_of_an_interrupted_command_that_cannot_be_read_stopped_all_or_was_deleted(
+    note: str, holdfast_project: Project
+) -> None:
+    begin(holdfast_project)
+    path = holdfast_project.root / ".claude/holdfast/unfinished/gated.json"
+    if note == "folder":
+        path.mkdir(parents=True)
+    else:
+        holdfast_project.write(".claude/holdfast/unfinished/gated.json", "{half")
+    told = gate(holdfast_project, "submit")
+    assert "submitted" in told
+    assert "what was noted of an interrupted command cannot be read" in told
+    kept = list((holdfast_project.root / ".claude/holdfast/quarantine").iterdir())
+    assert [each.name.endswith("gated.json") for each in kept] == [True]
+
+
+def test_an_interrupted_commit_of_one_feature_kept_another_from_being_finalized(
+    holdfast_project: Project,
+) -> None:
+    repository(holdfast_project)
+    for slug in ("one", "two"):
+        completed(holdfast_project, slug)
+    holdfast_project.git("add", "--all")
+    holdfast_project.git("commit", "-q", "-m", "work")
+    hook = holdfast_project.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    assert "refused" in gate(holdfast_project, "finalize", "-w", "one", "--commit")
+    hook.unlink()
+    told = gate(holdfast_project, "finalize", "-w", "two", "--commit")
+    assert "Workflow finalized: two" in told
+    assert not (holdfast_project.root / "workflow/two").exists()
+    assert holdfast_project.git("status", "--short", "workflow") == ""
+    assert holdfast_project.git("log", "--oneline").count("Finalize the workflow") == 2
+
+
 # Comments on the pull request.
 
 
@@ -150,3 +232,28 @@ def test_approving_with_old_comments_set_the_time_of_the_last_review_back(
     holdfast_project.write("comments.json", json.dumps([comment("a", "2020-01-01T00:00:00Z")]))
     assert "advanced" in gate(holdfast_project, "approve", "--comments", "comments.json")
     assert read(holdfast_project)["last_reviewed_at"] == before
+
+
+# Written by others.
+
+
+def test_a_history_in_another_shape_was_written_over(holdfast_project: Project) -> None:
+    put_feature(holdfast_project, state_example())
+    path = f"{NAMES[0]}/status.json"
+    notes = {"notes": "of somebody else"}
+    put(holdfast_project, read(holdfast_project, path) | {"history": notes}, path)
+    assert "reviewed" in gate(holdfast_project, "request-changes", "more")
+    history = status(holdfast_project, 1)["history"]
+    assert history[0] == notes
+    assert history[1]["action"] == "user_changes"
+
+
+@pytest.mark.parametrize("slug", ["User_Auth", "v1.2 api"])
+def test_a_feature_whose_name_is_not_one_of_ours_could_not_be_finalized_or_recovered(
+    slug: str, holdfast_project: Project
+) -> None:
+    completed(holdfast_project, slug)
+    (holdfast_project.root / "workflow" / slug / NAMES[2] / "status.json").unlink()
+    assert "recovered" in gate(holdfast_project, "recover", "-w", slug, "--yes")
+    assert "Workflow finalized" in gate(holdfast_project, "finalize", "-w", slug)
+    assert not (holdfast_project.root / "workflow" / slug).exists()
