@@ -234,6 +234,65 @@ def test_approving_with_old_comments_set_the_time_of_the_last_review_back(
     assert read(holdfast_project)["last_reviewed_at"] == before
 
 
+# Told after a compaction.
+
+
+def test_long_feedback_was_cut_and_stood_in_no_file_that_is_read(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    here = begin(holdfast_project)
+    walk(here, "submit", "approve-internal #7")
+    points = "\n".join(f"Point {number}: say more of it than this." for number in range(40))
+    gate(holdfast_project, "request-changes", points)
+    cycle = compaction_cycle()
+    assert f"@{FOLDER}/{NAMES[0]}/status.json" in cycle.guidance
+    assert "Point 39" in "".join(cycle.reading)
+
+
+def test_the_escalation_of_another_phase_was_told_as_the_reason(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    state = state_example()
+    state |= {"current_phase": NAMES[1], "status": "escalated"}
+    state["updated_at"] = holdfast_project.clock.now().isoformat()
+    state["phases"][NAMES[0]]["status"] = "approved"
+    state["phases"][NAMES[1]].update(status="escalated", iterations=4)
+    raised = {"raised": LATER, "resolved": None, "by": None}
+    state["escalations"] = [
+        {"phase": NAMES[1], "reason": "the right one", **raised},
+        {"phase": NAMES[0], "reason": "long over", **raised},
+    ]
+    put_feature(holdfast_project, state)
+    guidance = compaction_cycle().guidance
+    assert "open escalation: the right one" in guidance
+    assert "long over" not in guidance
+
+
+def test_every_file_in_the_folder_of_a_phase_was_read_to_choose_twenty(
+    holdfast_project: Project,
+) -> None:
+    begin(holdfast_project)
+    for number in range(300):
+        holdfast_project.write(f"{FOLDER}/{NAMES[0]}/data/{number:03}.txt", "text\n")
+    trap = f"/{NAMES[0]}/data/250.txt"
+    program = (
+        "import os, sys\n"
+        f"sys.addaudithook(lambda event, given: os._exit(9) "
+        f"if event == 'open' and str(given[0]).endswith({trap!r}) else None)\n"
+        "import runpy\n"
+        "runpy.run_module('holdfast', run_name='__main__')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "gate", "status"],
+        cwd=holdfast_project.root,
+        env=holdfast_project.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 # Written by others.
 
 
@@ -257,3 +316,38 @@ def test_a_feature_whose_name_is_not_one_of_ours_could_not_be_finalized_or_recov
     assert "recovered" in gate(holdfast_project, "recover", "-w", slug, "--yes")
     assert "Workflow finalized" in gate(holdfast_project, "finalize", "-w", slug)
     assert not (holdfast_project.root / "workflow" / slug).exists()
+
+
+# What is to be done next.
+
+
+def test_the_hint_of_a_start_that_is_refused_was_no_command(holdfast_project: Project) -> None:
+    begin(holdfast_project)
+    hint = gate(holdfast_project, "start", SLUG, "--title", "Again")
+    assert f"holdfast gate status -w {SLUG}." in hint
+    assert "User Auth" in gate(holdfast_project, "status", "-w", SLUG)
+
+
+def test_the_doctor_wanted_a_completed_feature_completed_again(holdfast_project: Project) -> None:
+    completed(holdfast_project)
+    told = holdfast_project.run("doctor", check=False).stdout
+    assert f"holdfast gate finalize -w {SLUG}" in told
+    fixed = holdfast_project.run("doctor", "--fix", check=False)
+    assert "are still to be published" in fixed.stdout
+    assert fixed.stderr == ""
+
+
+def test_a_commit_during_a_cherry_pick_changed_the_state_and_was_refused_after(
+    holdfast_project: Project,
+) -> None:
+    repository(holdfast_project)
+    begin(holdfast_project)
+    for branch, text in (("other", "1"), ("main", "2")):
+        holdfast_project.git("switch", "-q", *(["-c"] if branch == "other" else []), branch)
+        holdfast_project.write("file", text)
+        holdfast_project.git("add", "file")
+        holdfast_project.git("commit", "-q", "-m", text)
+    with pytest.raises(subprocess.CalledProcessError):
+        holdfast_project.git("cherry-pick", "other")
+    assert "a cherry-pick is under way" in gate(holdfast_project, "submit", "--commit")
+    assert status(holdfast_project, 1)["status"] == "in_progress"

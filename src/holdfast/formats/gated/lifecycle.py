@@ -119,7 +119,7 @@ def refuse_taken(store: Store, folder: Path) -> None:
     if there:
         raise IllegalMove(
             f"{folder.name!r} is begun already: there is {store.relative(there)}",
-            hint=f"Go on with it: holdfast gate status {folder.name}. Or choose another slug.",
+            hint=f"Go on with it: holdfast gate status -w {folder.name}. Or choose another slug.",
         )
 
 
