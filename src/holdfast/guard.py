@@ -6,6 +6,7 @@ writes is not seen.
 
 from __future__ import annotations
 
+import glob
 import os
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -34,7 +35,7 @@ def files_meant(path: str | None, here: Surroundings) -> list[Guarded]:
         for root in (project.candidates(here.cwd, here.client_project) if named else ())
         for real in named
         if contains(root, real)
-        and (kind := _format_of(relative := os.path.relpath(real, root).replace(os.sep, "/")))
+        and (kind := _format_of(relative := _relative(real, root)) or _behind_links(real, root))
     ]
 
 
@@ -67,3 +68,21 @@ def _format_of(relative: str) -> str | None:
             if len(wanted) == len(parts) and all(map(fnmatchcase, parts, wanted)):
                 return name
     return None
+
+
+def _behind_links(real: str, root: str) -> str | None:
+    """The format whose folder of states is *real*'s by a link: workflow/ may lead to another folder."""
+    folder, name = os.path.split(real)
+    for kind, patterns in signs.STATE_FILES.items():
+        for pattern in patterns:
+            wanted, _, file = pattern.rpartition("/")
+            if fnmatchcase(name, file) and any(
+                os.path.realpath(os.path.join(root, each)) == folder
+                for each in glob.iglob(wanted, root_dir=root)
+            ):
+                return kind
+    return None
+
+
+def _relative(real: str, root: str) -> str:
+    return os.path.relpath(real, root).replace(os.sep, "/")

@@ -78,7 +78,11 @@ def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) 
     refuse_newer("unfinished", note, store.relative(note))
     done: list[str] = []
     left: list[str] = []
-    for path, before, data in _entries(store, note, allowed):
+    entries = _entries(store, note, allowed)
+    if entries is None:
+        aside = store.relative(store.set_aside(note, stamp, move=True))
+        return [f"what was noted of an interrupted command cannot be read; it lies in {aside}"]
+    for path, before, data in entries:
         there = _digest(_content(path))
         if there == _digest(data):
             continue
@@ -107,11 +111,12 @@ def _note(store: Store, name: str) -> Path:
 
 def _entries(
     store: Store, note: Path, allowed: Callable[[str], bool]
-) -> list[tuple[Path, str | None, bytes | None]]:
+) -> list[tuple[Path, str | None, bytes | None]] | None:
+    """What *note* says; None where it cannot be read."""
     try:
         record = read_json(note, _LARGEST)
     except StateUnreadable:
-        return []
+        return None
     found: list[tuple[Path, str | None, bytes | None]] = []
     changes = record.get("changes") if isinstance(record, dict) else None
     for each in changes if isinstance(changes, list) else ():

@@ -335,3 +335,11 @@ def test_whatever_is_left_something_valid_is_proposed(
         for number, verdict in enumerate(verdicts, 1):
             put(project, f"Verdict: {verdict}\n", f"{name}/reviews/review-{number}.md")
     recover(place(project))
+
+
+@pytest.mark.parametrize("slug", ["..", "../..", "a/b", ""])
+def test_a_name_that_leads_elsewhere_is_no_feature(slug: str, holdfast_project: Project) -> None:
+    holdfast_project.write("00-feature/description.md", "# No feature\n")
+    done = holdfast_project.run("gate", "recover", "-w", slug, "--yes", check=False)
+    assert not (holdfast_project.root / "workflow-state.json").exists()
+    assert done.returncode == (0 if not slug else 1)

@@ -81,7 +81,7 @@ def wanted(place: Place, slug: str, other_paths: tuple[str, ...] = ()) -> Commit
             raise click.UsageError("-m is the summary of a commit: give --commit as well.")
         return None
     committing.refuse_uncommittable(place.root, mapping.workspace(slug), *other_paths)
-    run = files.read(place.store, files.folder_of(place.store, slug))
+    run = files.read(place.store, files.folder_there(place.store, slug))
     phase = run.main.state.current_phase if isinstance(run.main, HeldState) else None
     return Commit(slug, meta[_WORDS], summary, phase)
 

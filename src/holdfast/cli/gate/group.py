@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
-from holdfast.cli.app import App, say_aside, tell
+from holdfast import together
+from holdfast.cli.app import App, say, tell
 from holdfast.cli.gate import commits
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.gated import files, lifecycle, reconcile, telling
 from holdfast.formats.gated.format import Gated
 from holdfast.formats.gated.lifecycle import Changed, Review, Step
+from holdfast.plaintext import one_line
 from holdfast.store import COMMAND_WAIT
 from holdfast.sync import Synced
 
@@ -41,15 +43,15 @@ def refuse_readers() -> None:
 def writing(app: App, *, stay: bool = True) -> Synced:
     """The project, for a command that will write."""
     refuse_readers()
-    # Not saved first: what was interrupted is finished by the command itself, which then says so.
+    # Not saved first, which would bring to its end in silence what was interrupted.
+    synced = app.change(save=False, stay=stay)
+    if not together.is_unfinished(synced.place.store, lifecycle.UNFINISHED):
+        return synced
+    # Before anything is decided: a feature whose start was interrupted is no workflow until then.
+    with synced.place.store.lock(COMMAND_WAIT):
+        for line in lifecycle.finish(synced.place):
+            say(one_line(line, 400))
     return app.change(save=False, stay=stay)
-
-
-def finish_interrupted(place: Place) -> None:
-    """End what a command was killed in, before it is judged what there is; and say so."""
-    with place.store.lock(COMMAND_WAIT):
-        for line in lifecycle.finish(place):
-            say_aside(line)
 
 
 def meant(app: App, synced: Synced, name: str | None) -> Workflow:

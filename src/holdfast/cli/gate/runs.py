@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shlex
 from collections.abc import Sequence
 
 import click
@@ -11,10 +13,10 @@ from holdfast.cli import terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.cli.gate import commits
 from holdfast.cli.gate.given import file_option, text_of
-from holdfast.cli.gate.group import details, finish_interrupted, gate, meant, tell_now, writing
+from holdfast.cli.gate.group import details, gate, meant, tell_now, writing
 from holdfast.cli.naming import workflow_option
 from holdfast.cli.terminal import put
-from holdfast.errors import IllegalMove
+from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Place
 from holdfast.formats.gated import (
     committing,
@@ -123,9 +125,9 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None) -> None:
     """Publish the docs of a completed feature to docs/, and put its workspace into the archive."""
     synced = app.look() if dry_run else writing(app)
     place = synced.place
-    if not dry_run:
-        finish_interrupted(place)
-        if commits.is_wanted() and _commit_only(place):
+    if not dry_run and commits.is_wanted():
+        made = _commit_only(place)
+        if made and not _is_another(app, synced, name):
             return
     slug = _to_finalize(app, synced, name)
     copies = finalizing.plan(place, slug)
@@ -151,10 +153,17 @@ def _to_finalize(app: App, synced: Synced, name: str | None) -> str:
     return left[0] if left else files.slug_of(meant(app, synced, name).key)
 
 
+def _is_another(app: App, synced: Synced, name: str | None) -> bool:
+    """Whether *name* means a feature that is still there, beside the one that has been finalized."""
+    with contextlib.suppress(NoSuchWorkflow):
+        return name is not None and bool(meant(app, synced, name))
+    return False
+
+
 def _commit_only(place: Place) -> bool:
     """Make the commit of what is finalized, if one is due: also one that was interrupted."""
     due = finalizing.uncommitted(place)
-    if due is None or files.folder_of(place.store, due.slug).exists():
+    if due is None or files.folder_there(place.store, due.slug).exists():
         return False
     say(finalizing.commit(place, due))
     return True
@@ -186,8 +195,6 @@ def recover(app: App, yes: bool, dry_run: bool, as_json: bool, name: str | None)
     looks = dry_run or as_json
     synced = app.look() if looks else writing(app)
     place = synced.place
-    if not looks:
-        finish_interrupted(place)
     slug = _damaged(place, name)
     proposal = recovering.propose(place, slug) if slug else Proposal()
     if as_json:
@@ -202,7 +209,7 @@ def recover(app: App, yes: bool, dry_run: bool, as_json: bool, name: str | None)
     if not yes and not terminal.can_ask():
         raise IllegalMove(
             "nothing was written",
-            hint=f"If that is right: holdfast gate recover -w {slug} --yes",
+            hint=f"If that is right: holdfast gate recover -w {shlex.quote(slug)} --yes",
         )
     if not yes and not click.confirm("Write this?", default=False):
         say("It stays as it is.")
@@ -210,13 +217,13 @@ def recover(app: App, yes: bool, dry_run: bool, as_json: bool, name: str | None)
     commit = commits.wanted(place, slug)
     lines = recovering.recover(place, slug, proposal)
     tell_now(synced, files.key_of(slug), "recovered", *lines)
-    commits.make(place, commit, files.read(place.store, files.folder_of(place.store, slug)))
+    commits.make(place, commit, files.read(place.store, files.folder_there(place.store, slug)))
 
 
 def _damaged(place: Place, name: str | None) -> str | None:
     """The slug of the feature that is to be recovered; None where none is damaged."""
     if name:
-        folder = files.folder_of(place.store, name)
+        folder = files.folder_there(place.store, name)
         if not folder.is_dir():
             raise IllegalMove(
                 f"there is no {place.store.relative(folder)}", hint="Name it by its folder."
@@ -226,7 +233,7 @@ def _damaged(place: Place, name: str | None) -> str | None:
     if len(found) > 1:
         raise IllegalMove(
             f"several features are damaged: {', '.join(found)}",
-            hint=f"One at a time: holdfast gate recover -w {found[0]}",
+            hint=f"One at a time: holdfast gate recover -w {shlex.quote(found[0])}",
         )
     return found[0] if found else None
 

@@ -41,10 +41,14 @@ def refuse_uncommittable(root: Path, *paths: str) -> None:
             "git does not know whose commits these are",
             hint="Tell it: git config user.name NAME; git config user.email ADDRESS",
         )
-    if git.answer(str(root), "rev-parse", "--verify", "--quiet", "MERGE_HEAD") is not None:
-        raise IllegalMove(
-            "a merge is under way", hint="End it first: git commit, or git merge --abort"
-        )
+    for what in ("merge", "cherry-pick"):
+        head = f"{what.replace('-', '_').upper()}_HEAD"
+        if git.answer(str(root), "rev-parse", "--verify", "--quiet", head) is not None:
+            raise IllegalMove(
+                f"a {what} is under way", hint=f"End it first: git commit, or git {what} --abort"
+            )
+    if git.answer(str(root), "ls-files", "--unmerged"):
+        raise IllegalMove("git has files that are not merged", hint="See git status.")
     ignored = [path for path in paths if git.ignores(str(root / path))]
     if ignored:
         raise IllegalMove(

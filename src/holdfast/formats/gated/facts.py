@@ -51,7 +51,7 @@ def title(phase: PhaseName) -> str:
 
 def turn(state: State) -> Turn:
     """Who has to do something now."""
-    return "nobody" if state.over else _TURNS.get(state.phase.status, "creator")
+    return "nobody" if state.over or is_done(state) else _TURNS.get(state.phase.status, "creator")
 
 
 def kept_with(state: State) -> tuple[str, ...]:

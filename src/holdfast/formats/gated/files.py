@@ -132,6 +132,13 @@ def folder_of(store: Store, slug: str) -> Path:
     return store.root / FOLDER / slug
 
 
+def folder_there(store: Store, slug: str) -> Path:
+    """The same for a feature that is there: others choose names that we would not."""
+    if slug[:1] in {"", "."} or {"/", "\\", "\0"} & set(slug):
+        raise IllegalMove(f"{slug!r} is no name of a folder", hint="See holdfast list.")
+    return store.root / FOLDER / slug
+
+
 def slug_from(title: str) -> str:
     """A slug made of a title."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()

@@ -78,7 +78,7 @@ def interrupted(place: Place) -> list[str]:
 
 
 def _run(place: Place, slug: str) -> Run:
-    return files.read(place.store, files.folder_of(place.store, slug))
+    return files.read(place.store, files.folder_there(place.store, slug))
 
 
 def _finished(place: Place, run: Run) -> State:
@@ -123,7 +123,7 @@ def uncommitted(place: Place) -> Uncommitted | None:
         case {"slug": str(slug), "paths": [*paths], "message": str(message)} if all(
             isinstance(each, str) and mapping.is_central(each) for each in paths
         ):
-            files.folder_of(place.store, slug)  # the note may have come with the project
+            files.folder_there(place.store, slug)  # the note may have come with the project
             return Uncommitted(slug, tuple(paths), message)
     return None
 

@@ -7,6 +7,7 @@ of our commands was killed in the middle of.
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,9 @@ class Gated:
         return inspection.inspect(path, raw)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        if workflow.briefing.status == "completed":
+            finalize = f"holdfast gate finalize -w {shlex.quote(str(workflow.handle))}"
+            return (f"The docs of {workflow.name!r} are still to be published: {finalize}",)
         changed = lifecycle.change(place, workflow.key, machine.complete)
         how = f"Workflow completed: {workflow.name}. Its docs are published by: holdfast gate finalize"
         return how, *changed.lines

@@ -48,6 +48,7 @@ class Content:
 
     state: State
     statuses: Mapping[PhaseName, Status]
+    slug: str = ""  # the name of its folder, where that is known
 
     @property
     def phase(self) -> PhaseName:
@@ -62,7 +63,7 @@ class Content:
         state = self.state.model_copy(deep=True)
         state.updated_at = at
         statuses = {name: each.model_copy(deep=True) for name, each in self.statuses.items()}
-        return Content(state, statuses)
+        return Content(state, statuses, self.slug)
 
 
 class PullRequest(NamedTuple):

@@ -85,7 +85,9 @@ def _candidates(store: Store, slug: str, source: _Side) -> Iterator[Pair]:
             yield pair
     for folders in _pairs(slug, _FOLDERS):
         folder = store.root / source(folders)
-        if store.holds(folder) and folder.is_dir():
+        if folder.is_symlink():
+            yield folders
+        elif store.holds(folder) and folder.is_dir():
             for name in _below(folder):
                 yield Pair(f"{folders.central}/{name}", f"{folders.workspace}/{name}")
 
@@ -107,4 +109,14 @@ def _below(folder: Path) -> Iterator[str]:
 def _objection(store: Store, path: Path) -> str:
     if not store.holds(path):
         return "leads outside the project"
+    if path.is_dir():
+        return "is a link to a folder" if path.is_symlink() else "is no regular file"
+    if _leads_astray(store, path):
+        return "leads to what is no document"
     return "" if path.is_file() else "is no regular file"
+
+
+def _leads_astray(store: Store, path: Path) -> bool:
+    """Whether links lead to what git or we keep, which nobody means to publish."""
+    real = Path(os.path.realpath(path))
+    return ".git" in real.relative_to(store.root).parts or store.private in real.parents

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from holdfast.formats.document import Document, Open, Time, moment, shaped, tolerant, word
+from holdfast.formats.document import Document, Open, Time, moment, tolerant, word
 
 PhaseName: TypeAlias = Literal[
     "01-requirements", "02-architecture", "03-implementation", "04-testing", "05-documentation"
@@ -77,6 +77,13 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, dict) else value
 
 
+def _listed(value: object) -> list[Any]:
+    """Another shape is one entry, so that it stays when something is added."""
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
 def _number(value: object) -> object:
     """What is no number says nothing; an empty text stands for none."""
     return None if isinstance(value, str) and not value.isdecimal() else value
@@ -109,7 +116,7 @@ class State(Document):
     current_phase: PhaseName
     status: WorkflowStatus
     phases: Annotated[dict[str, PhaseSummary], tolerant(_known_phases), AfterValidator(_all_phases)]
-    escalations: Annotated[list[Any], shaped(list)] = []
+    escalations: Annotated[list[Any], tolerant(_listed)] = []
     pr_url: str | None = None
     pr_number: Annotated[int | None, tolerant(_number)] = None
     last_reviewed_at: Time = None
@@ -135,9 +142,10 @@ class State(Document):
 
     @property
     def open_escalation(self) -> Escalation | None:
-        """The last one that nobody has resolved."""
+        """The last one of the current phase that nobody has resolved."""
         known = [each for entry in self.escalations if (each := Escalation.of(entry))]
-        return next((each for each in reversed(known) if each.resolved is None), None)
+        still = [each for each in known if each.resolved is None]
+        return next((each for each in reversed(still) if each.phase == self.current_phase), None)
 
     @property
     def last_activity(self) -> datetime | None:
@@ -156,7 +164,7 @@ class Status(Document):
     iterations: Iterations
     max_iterations: Annotated[int, Field(ge=1)]
     current_feedback: Annotated[str | None, tolerant(_text)] = None
-    history: Annotated[list[Any], shaped(list)] = []
+    history: Annotated[list[Any], tolerant(_listed)] = []
 
     @property
     def limit(self) -> int:

@@ -93,7 +93,7 @@ def reconciled(run: Run, at: str) -> Reconciled:
             hint="Correct the field, or see what the other files say: holdfast gate recover",
         )
     statuses = {name: _followed(run, found, name, at) for name in PHASES}
-    return Reconciled(Content(state, statuses), disagreements(run))
+    return Reconciled(Content(state, statuses, run.slug), disagreements(run))
 
 
 def readable_state(run: Run) -> State:

@@ -31,13 +31,13 @@ def _wrong(place: Place, run: Run) -> bool:
 
 def propose(place: Place, slug: str) -> Proposal:
     """What would be written; empty where nothing is wrong."""
-    run = files.read(place.store, files.folder_of(place.store, slug))
+    run = files.read(place.store, files.folder_there(place.store, slug))
     return recovery.propose(evidence.gather(place, run), place.now)
 
 
 def recover(place: Place, slug: str, agreed: Proposal) -> list[str]:
     """Write what somebody has *agreed* to. Returns where what was there is kept, one line each."""
-    store, folder = place.store, files.folder_of(place.store, slug)
+    store, folder = place.store, files.folder_there(place.store, slug)
     with store.lock(COMMAND_WAIT):
         if propose(place, slug) != agreed:
             raise IllegalMove(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -57,7 +58,7 @@ class Comment(NamedTuple):
 def comments_of(raw: bytes) -> list[Comment]:
     """The comments that the service's answer *raw* holds, in the order of their times."""
     try:
-        data = decode_json(raw)
+        data = _pages(raw)
     except ValueError as error:
         raise IllegalMove(
             f"the comments are no JSON: {error}", hint=f"Expected: {_EXPECTED}."
@@ -66,6 +67,33 @@ def comments_of(raw: bytes) -> list[Comment]:
         raise IllegalMove("the comments are no list", hint=f"Expected: {_EXPECTED}.")
     comments = [_comment(at, entry) for at, entry in enumerate(data)]
     return sorted(comments, key=lambda each: each.created_at)
+
+
+def _pages(raw: bytes) -> object:
+    """The answer as one list: with --paginate it may be several, one after another or in a list."""
+    try:
+        data = decode_json(raw)
+    except ValueError:
+        data = _one_after_another(raw)
+    if isinstance(data, list) and data and all(isinstance(each, list) for each in data):
+        return [comment for page in data for comment in page]
+    return data
+
+
+def _one_after_another(raw: bytes) -> list[object]:
+    """Several JSON texts, or the ValueError of the first that is none."""
+    ends = [match.end() for match in _BETWEEN_PAGES.finditer(raw)]
+    found, begin = [], 0
+    for end in [*(each - 1 for each in ends), len(raw)]:
+        with contextlib.suppress(ValueError):  # a text of a comment may look like an end
+            found.append(decode_json(raw[begin:end]))
+            begin = end
+    if begin != len(raw) or not all(isinstance(each, list) for each in found):
+        decode_json(raw)
+    return found
+
+
+_BETWEEN_PAGES = re.compile(rb"\]\s*\[")
 
 
 def _comment(at: int, entry: Any) -> Comment:
@@ -104,7 +132,7 @@ def aggregated(comments: Sequence[Comment]) -> str:
 
 
 def earliest_phase(comments: Sequence[Comment], slug: str) -> PhaseName | None:
-    """The first phase on whose files somebody commented."""
-    pattern = re.compile(rf"{FOLDER}/{re.escape(slug)}/({'|'.join(PHASES)})/")
+    """The first phase on whose files somebody commented; paths begin at the top of the checkout."""
+    pattern = re.compile(rf"(?:.*/)?{FOLDER}/{re.escape(slug)}/({'|'.join(PHASES)})/")
     named = {match[1] for each in comments if (match := pattern.match(each.path))}
     return next((phase for phase in PHASES if phase in named), None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 
 from holdfast import clock, ledger
@@ -19,6 +21,16 @@ from holdfast.regular import read_file
 from holdfast.store import LARGEST, Store
 
 _MOST_ARTEFACTS = 20
+_MOST_LOOKED_AT = 200
+_LONGEST_TOLD = 500  # characters of feedback; the guidance cuts what is longer
+
+# What is left over is told with its name behind the command.
+_ENDED_WITH: Mapping[Standing, str] = {
+    "active": "holdfast gate complete",
+    "ignored": "holdfast gate complete",
+    "stale": "holdfast gate cancel -w",
+    "finished": "holdfast gate finalize -w",
+}
 
 
 def workflows_of(found: Found, place: Place) -> list[Workflow]:
@@ -93,33 +105,56 @@ def _briefing(run: Run, state: State, stands: Standing, place: Place) -> Briefin
         context=tuple((name, fact) for name, fact in told if fact),
         state_path=place.store.relative(run.main.path),
         kept_with=facts.kept_with(state),
-        ended_with="holdfast gate cancel" if stands == "stale" else "holdfast gate complete",
+        ended_with=_ENDED_WITH[stands],
     )
 
 
 def _reading(run: Run, state: State, store: Store) -> Iterator[Path]:
-    """The description, what the phase has produced, and the last review of it."""
+    """The description, what the phase has produced, and the last review of it.
+
+    Feedback that is too long to be told whole is read where it stands.
+    """
     phase = run.folder / state.current_phase
     last = [path for _, path in files.reviews(run.folder, state.current_phase)][-1:]
-    for path in (run.folder / files.DESCRIPTION, *_artefacts(phase), *last):
+    status = run.status(state.current_phase)
+    feedback = (status.current_feedback if status else None) or ""
+    told_at = [phase / files.STATUS] if len(feedback) > _LONGEST_TOLD else []
+    for path in (run.folder / files.DESCRIPTION, *_artefacts(phase), *last, *told_at):
         if store.holds(path) and path.is_file():
             yield path
 
 
 def _artefacts(phase: Path) -> Iterator[Path]:
     """The text files in the folder of a phase; those beside status.json first."""
-    inside = [
-        path
-        for path in sorted(phase.rglob("*"), key=lambda path: (len(path.parts), path))
-        if not any(part.startswith(".") for part in path.relative_to(phase).parts)
-    ]
-    ours = {phase / files.STATUS}
-    told = [
-        path
-        for path in inside
-        if path not in ours and phase / files.REVIEWS not in path.parents and _is_text(path)
-    ]
-    yield from told[:_MOST_ARTEFACTS]
+    told = (path for path in islice(_below(phase), _MOST_LOOKED_AT) if _is_text(path))
+    yield from islice(told, _MOST_ARTEFACTS)
+
+
+def _below(phase: Path) -> Iterator[Path]:
+    """What may be an artefact, level by level, so that nobody has to walk through all of a big folder."""
+    ours = {phase / files.STATUS, phase / files.REVIEWS}
+    level = [phase]
+    while level:
+        deeper: list[Path] = []
+        for folder in level:
+            for path, is_folder in _entries(folder):
+                if path in ours:
+                    continue
+                if is_folder:
+                    deeper.append(path)
+                else:
+                    yield path
+        level = deeper
+
+
+def _entries(folder: Path) -> list[tuple[Path, bool]]:
+    """What lies in *folder* and is not hidden, and whether it is a folder itself."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [(each.name, each.is_dir(follow_symlinks=False)) for each in entries]
+    except OSError:
+        return []
+    return [(folder / name, is_dir) for name, is_dir in sorted(found) if name[:1] != "."]
 
 
 def _is_text(path: Path) -> bool:

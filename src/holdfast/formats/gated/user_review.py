@@ -71,7 +71,7 @@ def _later(state: State, at: str) -> str:
 def _refuse_earlier(content: Content, said: Said, phase: PhaseName) -> None:
     """Comments on an earlier phase's files lead back to that phase."""
     new = since(said.comments or (), content.state.last_reviewed_at)
-    earliest = earliest_phase(new, content.state.feature)
+    earliest = earliest_phase(new, content.slug or content.state.feature)
     if earliest and PHASES.index(earliest) < PHASES.index(phase):
         raise IllegalMove(
             f"somebody commented on files of {earliest}, which comes before {phase}",
