@@ -1,8 +1,7 @@
-"""A feature in the real client, with a compaction after every single command."""
+"""A feature in the real client, from its start to the published docs, compacted after every command."""
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
@@ -14,12 +13,14 @@ from realclient.standin import StandIn
 from realclient.workplace import Workplace, shell, trouble
 
 pytestmark = pytest.mark.needs("npm")
+CHANGED = "# Requirements\nof the feature, too\n"
 START = ["start", "user-auth", "--title", "User Auth", "--description", "words of the description"]
 
 
 def test_a_feature_with_a_compaction_after_every_command(binary: Path, tmp_path: Path) -> None:
     """What comes next and what is to be read is in the first request after each."""
     place = Workplace(tmp_path)
+    place.write("docs/requirements.md", "# Requirements\n")
     place.write_settings()
     steps = [(START, "Requirements: the creator works on the artefact"), *RUN]
     with StandIn() as stand_in, place.client(binary, stand_in) as session:
@@ -31,8 +32,9 @@ def test_a_feature_with_a_compaction_after_every_command(binary: Path, tmp_path:
             session.compact()
             session.send(f"the turn after step {number}")
             assert len(summaries(stand_in.requests)) == number
-        stand_in.queue += [shell("holdfast gate complete")]
-        session.send("complete it")
+        place.write(f"{FOLDER}/01-requirements/requirements.md", CHANGED)
+        stand_in.queue += [shell("holdfast gate complete && holdfast gate finalize")]
+        session.send("complete it, and publish")
         session.close()
     for number, (arguments, expected) in enumerate(steps, 1):
         sent = first_after(stand_in.requests, number).text
@@ -43,5 +45,5 @@ def test_a_feature_with_a_compaction_after_every_command(binary: Path, tmp_path:
         assert expected[:100] in note, arguments
     assert trouble(session.messages) == []
     assert session.stderr == ""
-    state = json.loads((place.project / FOLDER / "workflow-state.json").read_bytes())
-    assert state["status"] == "completed"
+    assert (place.project / "docs/requirements.md").read_text("utf-8") == CHANGED
+    assert not (place.project / FOLDER).exists()
