@@ -52,6 +52,7 @@ class Workflow:
     cautions: tuple[str, ...] = ()  # what whoever goes on with it has to know, one line each
     part_of: str | None = None  # the key of an active workflow that tells it along
     put_away: bool = False  # it has ended, and nothing is left to be done about its file
+    cleared_with: str = ""  # the command line for what is left over, where it is not simply ended
     saved_at: datetime | None = None  # None while nothing is saved
     saved_by: str | None = None  # an event, a command, or BY_HAND; None when that is not known
     behind: bool = False  # whether what is saved is not what holds now, so that a save is due
