@@ -27,6 +27,7 @@ class Place:
     checkout: str | None  # the branch of the root's own checkout
     problems: tuple[str, ...] = ()  # with the settings
     saver: str = ""  # who saves: the hook's event, or the command
+    played: bool = False  # by `simulate`, so that nothing is noted of what it plays
 
     @property
     def root(self) -> Path:
