@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from holdfast import clock
 from holdfast.briefing import Briefing
 from holdfast.errors import HoldfastError
 from holdfast.settings import Settings
@@ -32,6 +33,11 @@ class Place:
     @property
     def root(self) -> Path:
         return self.store.root
+
+    @property
+    def stamp(self) -> str:
+        """The time as part of the name of what is set aside or archived."""
+        return clock.for_names(self.now)
 
 
 @dataclass(frozen=True)
