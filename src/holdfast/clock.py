@@ -47,6 +47,11 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def for_names(moment: datetime) -> str:
+    """As part of a file's name, so that names sort by time: 20260115_123000."""
+    return moment.strftime("%Y%m%d_%H%M%S")
+
+
 def ago(at: datetime, now: datetime, minutes: str = "minutes") -> str:
     """How long ago that was: "2 hours ago"; with *minutes* "min", "45 min ago"."""
     seconds = (now - at).total_seconds()

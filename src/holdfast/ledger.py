@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
+from holdfast import clock
 from holdfast.errors import NewerRecord, StateUnreadable
 from holdfast.regular import read_json
 from holdfast.store import COMMAND_WAIT, LARGEST, Store
@@ -122,7 +123,7 @@ def save(store: Store, ledger: Ledger, now: datetime) -> None:
     }
     path = store.private / _FILE
     if ledger.damaged:
-        store.set_aside(path, now.strftime("%Y%m%d_%H%M%S"), move=True)
+        store.set_aside(path, clock.for_names(now), move=True)
     text = json.dumps(stamped("ledger", content), ensure_ascii=False, indent=1)
     encoded = (text + "\n").encode("utf-8", "replace")
     store.write(path, encoded)

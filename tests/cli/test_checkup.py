@@ -374,6 +374,51 @@ def test_a_finished_workflow_is_left_over(patient: Patient) -> None:
     assert list((patient.project.root / ".claude/holdfast/archive").iterdir())
 
 
+def test_what_only_a_person_can_put_away_is_named_and_left(patient: Patient) -> None:
+    """A feature's docs are to be published, a run to be archived; neither is simply ended."""
+    project = patient.project
+    project.run("orchestrate", "start", "docs/a.md", "-t", "1.1 Model")
+    project.run("orchestrate", "fail", "no time")
+    project.run("gate", "start", "user-auth", "--title", "User Auth")
+    _complete(project.root / "workflow/user-auth")
+    found = [each for each in patient.found("note") if each["check"] == "left over"]
+    fixes = [each["fix"] for each in found]
+    assert fixes == ["holdfast gate finalize -w user-auth", "holdfast orchestrate archive"]
+    assert "not repaired" not in "".join(patient.doctor("--fix")["fixed"])
+    for fix in fixes:
+        patient.do(fix)
+    assert "left over" not in {each["check"] for each in patient.found("note")}
+
+
+def _complete(folder: Path) -> None:
+    """As an orchestrator of its own would have left it."""
+    path = folder / "workflow-state.json"
+    state = json.loads(path.read_bytes())
+    state |= {"status": "completed", "current_phase": "05-documentation", "pr_number": 7}
+    for phase, summary in state["phases"].items():
+        summary["status"] = "approved"
+        status = folder / phase / "status.json"
+        status.write_text(json.dumps(json.loads(status.read_bytes()) | {"status": "approved"}))
+    path.write_text(json.dumps(state))
+
+
+@pytest.mark.parametrize(
+    ("command", "fix"),
+    [
+        (("orchestrate", "start", "docs/a.md", "-t", "1.1 M"), "holdfast orchestrate fail REASON"),
+        (("gate", "start", "a-b", "--title", "A B"), "holdfast gate cancel -w a-b"),
+    ],
+)
+def test_what_is_stale_is_given_up_by_its_own_command(
+    command: tuple[str, ...], fix: str, patient: Patient
+) -> None:
+    patient.project.run(*command)
+    patient.project.clock.advance(days=8)
+    fixes = [each["fix"] for each in patient.found("note") if each["check"] == "left over"]
+    assert any(each.startswith(f"{fix}, or holdfast resume ") for each in fixes)
+    patient.do(fix)
+
+
 @pytest.mark.parametrize("text", ['{"hooks": {},}', "// mine\n{}", "", "[]"])
 def test_settings_of_the_client_that_are_no_json(patient: Patient, text: str) -> None:
     """The client ignores such a file without a word."""
@@ -420,6 +465,19 @@ def test_git_sees_the_state(patient: Patient) -> None:
     ]
     for each in found:
         subprocess.run(["/bin/sh", "-c", each.fix], cwd=patient.project.root, check=True)
+    assert "git" not in {each.check for each in patient.kept("note")}
+
+
+def test_git_sees_the_checkpoints_of_a_run(patient: Patient) -> None:
+    """However many there are and will be, one line ignores them."""
+    patient.project.git("init", "-q")
+    patient.project.run("orchestrate", "start", "docs/a.md", "-t", "1.1 Model")
+    for _ in range(2):
+        patient.project.run("orchestrate", "checkpoint")
+    told = [each.fix for each in patient.kept("note") if each.check == "git"]
+    assert told.count("echo '.claude/checkpoint-*.json' >> .gitignore") == 1
+    for fix in told:
+        subprocess.run(["/bin/sh", "-c", fix], cwd=patient.project.root, check=True)
     assert "git" not in {each.check for each in patient.kept("note")}
 
 

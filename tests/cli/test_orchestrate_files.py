@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pty
@@ -133,6 +134,31 @@ def test_a_compaction_takes_a_checkpoint_when_something_is_new(
     assert [path.name for path in files.snapshots(project.root)] == ["checkpoint-001.json"]
     orchestrate(project, "warn", "something new")
     assert "checkpoint-002.json" in compaction_cycle(session=HERE).guidance
+
+
+def test_a_played_compaction_takes_no_checkpoint(project: Project) -> None:
+    """`simulate` only shows; a real checkpoint would be one that nothing was compacted for."""
+    project.run("simulate", session=HERE)
+    project.run("simulate", "--subprocess", session=HERE)
+    assert files.snapshots(project.root) == []
+    assert state(project)["checkpoints"] == []
+
+
+def test_what_a_silent_hook_has_finished_is_told_at_the_next_start(
+    project: Project, compaction_cycle: Compactions
+) -> None:
+    """PreCompact tells the summariser alone what it did."""
+    before = (project.root / files.STATE).read_bytes()
+    entry = {
+        "path": files.STATE,
+        "before": hashlib.sha256(before).hexdigest(),
+        "after": before.decode().replace("user-auth", "other-auth"),
+    }
+    note = {"version": 1, "changes": [entry]}
+    project.write(".claude/holdfast/unfinished/orchestrator.json", json.dumps(note))
+    compaction_cycle.fire("PreCompact")
+    assert "a command was interrupted" in compaction_cycle(session=HERE, pre_compact=False).message
+    assert "a command was interrupted" not in compaction_cycle(session=HERE).message
 
 
 def test_agents(project: Project, compaction_cycle: Compactions) -> None:

@@ -6,14 +6,15 @@ import os
 import shlex
 import stat
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from holdfast import git, hooklog, restore, settings
 from holdfast.checkup.finding import Finding
 from holdfast.errors import StateUnreadable
-from holdfast.formats.base import Format, Report
+from holdfast.formats.base import Format, Report, Workflow
 from holdfast.formats.registry import every, format_of
-from holdfast.formats.signs import DECLARING
+from holdfast.formats.signs import DECLARING, STATE_FILES
 from holdfast.plaintext import one_line
 from holdfast.project import Surroundings
 from holdfast.regular import read_file
@@ -134,23 +135,27 @@ def _leftovers(synced: Synced) -> Iterator[Finding]:
         if not each.left_over:
             continue
         name = shlex.quote(each.name)
-        what, fix = (
-            f"{each.name!r} is {each.standing}, and still there",
-            f"{each.briefing.ended_with} {name}",
-        )
+        what = f"{each.name!r} is {each.standing}, and still there"
+        fix = each.cleared_with or f"{each.briefing.ended_with} {name}"
         if each.standing == "stale":
             yield Finding(
                 "left over", "note", what, each.remark, f"{fix}, or holdfast resume {name}"
             )
         else:
-            yield Finding("left over", "note", what, each.remark, fix, safe=True)
+            safe = _is_simply_ended(each)
+            yield Finding("left over", "note", what, each.remark, fix, safe=safe)
+
+
+def _is_simply_ended(workflow: Workflow) -> bool:
+    """Whether to end it is all that is left to be done; else a person has to decide."""
+    return workflow.standing == "finished" and not workflow.cleared_with
 
 
 def repaired(synced: Synced) -> Iterator[str]:
     """End what is finished. What cannot be read was set aside when *synced* was saved."""
     yield from synced.notes
     for each in synced.workflows:
-        if each.left_over and each.standing == "finished":
+        if each.left_over and _is_simply_ended(each):
             yield format_of(each).complete(synced.place, each)[0]
 
 
@@ -167,10 +172,12 @@ def _tracked(synced: Synced) -> Iterator[Finding]:
 
 
 def _to_ignore(path: str) -> str:
-    """The file, or the top folder that it is in; in .claude/ a team's settings lie as well."""
+    """The top folder that it is in, or all files of its kind; in .claude/ a team's settings lie as well."""
     above = ".claude/" if path.startswith(".claude/") else ""
     first, sign, _ = path.removeprefix(above).partition("/")
-    return above + first + sign
+    name = above + first + sign
+    kinds = (pattern for each in STATE_FILES.values() for pattern in each)
+    return next((pattern for pattern in kinds if fnmatchcase(name, pattern)), name)
 
 
 def _log(synced: Synced) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ import click
 
 from holdfast import sync
 from holdfast.cli.naming import find
-from holdfast.cli.terminal import emit
+from holdfast.cli.terminal import can_ask, emit
 from holdfast.clock import Clock, iso
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
@@ -169,6 +169,16 @@ def say(text: str = "") -> None:
 def say_aside(text: str) -> None:
     """Tell a person what is not the answer, on stderr."""
     click.echo(f"holdfast: {clean(text)}", err=True)
+
+
+def agreed(question: str, *, yes: bool, undone: str, hint: str) -> bool:
+    """Whether to go on: with *yes*, or because a person said so; a script is refused with *undone*."""
+    if not yes and not can_ask():
+        raise IllegalMove(undone, hint=hint)
+    if yes or click.confirm(question, default=False):
+        return True
+    say("It stays as it is.")
+    return False
 
 
 def dump(value: object) -> None:

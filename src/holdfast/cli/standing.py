@@ -22,7 +22,7 @@ from holdfast.sync import Synced
 @name_argument()
 @pass_app
 def complete(app: App, name: str | None) -> None:
-    """End the workflow: its file is put away, and it stays ended."""
+    """End the workflow, as its format asks for, so that it stays ended."""
     synced = app.change(save=False)
     if name and (ended := _live_or_ended(synced, name)[1]):
         raise lifecycle.already_ended(ledger.load(synced.place.store).finished[ended])

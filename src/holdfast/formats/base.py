@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from holdfast import clock
 from holdfast.briefing import Briefing
 from holdfast.errors import HoldfastError
 from holdfast.settings import Settings
@@ -27,10 +28,16 @@ class Place:
     checkout: str | None  # the branch of the root's own checkout
     problems: tuple[str, ...] = ()  # with the settings
     saver: str = ""  # who saves: the hook's event, or the command
+    played: bool = False  # by `simulate`, so that nothing is noted of what it plays
 
     @property
     def root(self) -> Path:
         return self.store.root
+
+    @property
+    def stamp(self) -> str:
+        """The time as part of the name of what is set aside or archived."""
+        return clock.for_names(self.now)
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,7 @@ class Workflow:
     cautions: tuple[str, ...] = ()  # what whoever goes on with it has to know, one line each
     part_of: str | None = None  # the key of an active workflow that tells it along
     put_away: bool = False  # it has ended, and nothing is left to be done about its file
+    cleared_with: str = ""  # the command line for what is left over, where it is not simply ended
     saved_at: datetime | None = None  # None while nothing is saved
     saved_by: str | None = None  # an event, a command, or BY_HAND; None when that is not known
     behind: bool = False  # whether what is saved is not what holds now, so that a save is due

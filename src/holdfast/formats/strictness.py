@@ -57,6 +57,16 @@ def strictly(model: type[BaseModel], data: dict[str, Any]) -> tuple[str, ...]:
     return ()
 
 
+def objections(
+    model: type[BaseModel], data: dict[str, Any], required: Mapping[str, str]
+) -> Iterator[str]:
+    """Which of the *required* fields are absent, and what *model* objects to; each field once."""
+    absent = tuple(lacking(data, required))
+    yield from absent
+    told = {line.partition(":")[0] for line in absent}  # null is wrong as a value as well
+    yield from (line for line in strictly(model, data) if line.partition(":")[0] not in told)
+
+
 def lacking(data: Mapping[str, Any], required: Mapping[str, str]) -> Iterator[str]:
     """Which of the *required* fields are absent or null.
 

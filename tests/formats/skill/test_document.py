@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.formats.branches import mismatch
 from holdfast.formats.skill import beginnings, endings, files, index, lifecycle, summary
 from holdfast.formats.skill.files import KIND
 from holdfast.formats.skill.inspection import inspect
@@ -361,8 +362,8 @@ def test_another_branch_is_told_with_both_options(holdfast_project: Project) -> 
     path = put(project, "dev-a1b2c3d4", state.to_json())
     line = shell("Stale State (Branch Mismatch)")
     told = bash(project, line, STATE_FILE=str(path)).stdout.rstrip("\n")
-    assert summary.mismatch(state, "main") == told
+    assert mismatch(state.workflow.branch, "main") == told
     assert "Options: 1) Switch to feat/user-auth" in told
-    assert summary.mismatch(state, "feat/user-auth") is None
-    assert summary.mismatch(state, None) is None
-    assert summary.mismatch(State.of_json({"workflow": {"id": "x"}}), "main") is None
+    assert mismatch(state.workflow.branch, "feat/user-auth") is None
+    assert mismatch(state.workflow.branch, None) is None
+    assert mismatch(None, "main") is None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from holdfast.cli import terminal
-from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.app import App, agreed, dump, json_option, pass_app, say
 from holdfast.cli.gate import commits
 from holdfast.cli.gate.given import file_option, text_of
 from holdfast.cli.gate.group import details, gate, meant, tell_now, writing
@@ -206,13 +206,8 @@ def recover(app: App, yes: bool, dry_run: bool, as_json: bool, name: str | None)
     _show_proposal(slug, proposal)
     if looks:
         return
-    if not yes and not terminal.can_ask():
-        raise IllegalMove(
-            "nothing was written",
-            hint=f"If that is right: holdfast gate recover -w {shlex.quote(slug)} --yes",
-        )
-    if not yes and not click.confirm("Write this?", default=False):
-        say("It stays as it is.")
+    hint = f"If that is right: holdfast gate recover -w {shlex.quote(slug)} --yes"
+    if not agreed("Write this?", yes=yes, undone="nothing was written", hint=hint):
         return
     commit = commits.wanted(place, slug)
     lines = recovering.recover(place, slug, proposal)

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import click
 
-from holdfast.cli.app import App, pass_app, say
+from holdfast.cli.app import App, agreed, pass_app, say
 from holdfast.cli.naming import workflow_option
 from holdfast.cli.orchestrate.group import meant, move, orchestrate, tell_now
-from holdfast.cli.terminal import can_ask
-from holdfast.errors import IllegalMove
 from holdfast.formats.orchestrator import (
     archive,
     checkpoints,
@@ -79,12 +77,8 @@ def restore(app: App, which: str | None, yes: bool) -> None:
     before = plan.before.state if plan.before else None
     for line in checkpoints.changes(before, plan.after) or ["nothing"]:
         say(f"  {one_line(line)}")
-    if not yes and not can_ask():
-        raise IllegalMove(
-            "nothing was restored",
-            hint=f"If that is meant: holdfast orchestrate restore {plan.snapshot.path.name} --yes",
-        )
-    if not yes and not click.confirm("Go back to it?", default=False):
+    hint = f"If that is meant: holdfast orchestrate restore {plan.snapshot.path.name} --yes"
+    if not agreed("Go back to it?", yes=yes, undone="nothing was restored", hint=hint):
         return
     restored = checkpoints.restore(synced.place, str(plan.snapshot.path))
     details = [f"what was there is kept in {restored.aside}"] if restored.aside else []

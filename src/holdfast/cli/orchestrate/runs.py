@@ -13,6 +13,7 @@ from holdfast.cli.naming import workflow_option
 from holdfast.cli.orchestrate.group import meant, move, orchestrate, tell_now
 from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place
+from holdfast.formats.document import stamp
 from holdfast.formats.orchestrator import (
     archive,
     files,
@@ -24,7 +25,6 @@ from holdfast.formats.orchestrator import (
 )
 from holdfast.formats.orchestrator.bounds import Bound
 from holdfast.formats.orchestrator.model import State
-from holdfast.formats.orchestrator.moving import stamp
 from holdfast.formats.orchestrator.plan import Plan
 from holdfast.plaintext import counted
 

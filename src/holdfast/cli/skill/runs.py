@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from holdfast.cli import shown, terminal
-from holdfast.cli.app import App, dump, json_option, pass_app, say, say_aside
+from holdfast.cli.app import App, agreed, dump, json_option, pass_app, say, say_aside
 from holdfast.cli.naming import name_argument
 from holdfast.cli.skill.group import Seen, ended_within, meant, see, see_all, skill, tell_now
 from holdfast.cli.terminal import put
@@ -241,11 +241,8 @@ def clear(app: App, yes: bool) -> None:
         return
     for line in _removed(due, "to be removed"):
         say(line)
-    if not yes and not terminal.can_ask():
-        raise IllegalMove(
-            "nothing was removed", hint="If that is meant: holdfast skill clear --yes"
-        )
-    if yes or click.confirm("Remove all of it?", default=False):
+    hint = "If that is meant: holdfast skill clear --yes"
+    if agreed("Remove all of it?", yes=yes, undone="nothing was removed", hint=hint):
         count = len(lifecycle.clear(place))
         say(f"{count} removed; unfinished work is in .claude/holdfast/archive.")
 

@@ -71,7 +71,7 @@ def path_for_new(store: Store, name: str, identity: str, now: datetime) -> Path:
     if folder.exists():
         short = f"{short}-{_mark(identity)}"
         folder = store.root / FOLDER / short
-    return folder / f"state-{short}-{now.strftime('%Y%m%d_%H%M%S')}.json"
+    return folder / f"state-{short}-{clock.for_names(now)}.json"
 
 
 def paths(root: Path) -> list[Path]:

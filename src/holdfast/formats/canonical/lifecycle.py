@@ -258,7 +258,7 @@ def complete(place: Place, key: str) -> ledger.Tombstone:
         saving.check(known.held, known.absorbed, *older)
         view.ledger.check()
         name = known.held.path.name if known.held else f"{files.slug(state.workflow)}.json"
-        archive = store.archive(name, saving.stamp_of(place), state.encode())
+        archive = store.archive(name, place.stamp, state.encode())
         tombstone = endings.tombstone(
             state.workflow,
             known.declarations,

@@ -36,7 +36,7 @@ def _uncopied(view: View, known: Known) -> bool:
 
 def save(view: View) -> tuple[list[str], HoldfastError | None]:
     """Save all that is due. One workflow that cannot be written does not keep the others from it."""
-    store, stamp = view.place.store, stamp_of(view.place)
+    store, stamp = view.place.store, view.place.stamp
     saved: list[str] = []
     failure = None
     for unusable in view.unusable:
@@ -78,7 +78,7 @@ def _note(view: View) -> None:
         view.ledger.finished.pop(key, None)
     for each in view.deleted:
         known, name = each.known, f"{files.slug(each.state.workflow)}.json"
-        archive = store.relative(store.archive(name, stamp_of(place), each.state.encode()))
+        archive = store.relative(store.archive(name, place.stamp, each.state.encode()))
         view.ledger.finished[known.key] = endings.tombstone(
             each.state.workflow,
             known.declarations,
@@ -91,10 +91,6 @@ def _note(view: View) -> None:
     ledger.save(store, view.ledger, place.now)
 
 
-def stamp_of(place: Place) -> str:
-    return place.now.strftime("%Y%m%d_%H%M%S")
-
-
 def write(place: Place, known: Known, state: State) -> Path:
     """Put *state* where *known* is kept; to be called inside the lock."""
     store, held = place.store, known.held
@@ -104,7 +100,7 @@ def write(place: Place, known: Known, state: State) -> Path:
     else:
         path = held.path
         if held.problems:
-            store.set_aside(path, stamp_of(place), move=held.broken)
+            store.set_aside(path, place.stamp, move=held.broken)
     encoded = _signed(place, held, state).encode()
     previous = _previous(place, held, encoded) if held else None
     store.write(path, encoded)
@@ -134,9 +130,9 @@ def retire(place: Place, held: Held) -> None:
     """Take a state file away, for good but for the archive."""
     store = place.store
     check(held)
-    store.archive(held.path.name, stamp_of(place), held.state.encode())
+    store.archive(held.path.name, place.stamp, held.state.encode())
     if held.problems and not held.broken:
-        store.set_aside(held.path, stamp_of(place), move=False)
+        store.set_aside(held.path, place.stamp, move=False)
     store.remove(held.path)
     store.forget(held.path)
 

@@ -50,7 +50,7 @@ def plan(place: Place, slug: str) -> list[Copy]:
 
 def finalize(place: Place, slug: str, *, force: bool = False) -> Finalized:
     """Publish, and put the workspace away."""
-    store, at = place.store, f"{place.now:%Y%m%d_%H%M%S}"
+    store, at = place.store, place.stamp
     with store.lock(COMMAND_WAIT):
         lifecycle.finish(place)
         run = _run(place, slug)

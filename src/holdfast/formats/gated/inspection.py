@@ -23,7 +23,7 @@ from holdfast.formats.gated.model import (
 )
 from holdfast.formats.gated.reconcile import contradictions, disagreement
 from holdfast.formats.holding import Unusable
-from holdfast.formats.strictness import found, lacking, strictly
+from holdfast.formats.strictness import found, objections
 from holdfast.regular import decode_json
 from holdfast.store import Store
 
@@ -60,7 +60,7 @@ def inspect(path: Path, raw: bytes) -> Report | None:
 
 
 def _problems_of_state(data: dict[str, Any]) -> Iterator[str]:
-    wrong = tuple(_problems(State, data))
+    wrong = tuple(objections(State, data, _RULES[State]))
     yield from wrong
     if wrong:
         return
@@ -75,18 +75,10 @@ def _problems_of_state(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _problems_of_status(data: dict[str, Any], folder: str) -> Iterator[str]:
-    wrong = tuple(_problems(Status, data))
+    wrong = tuple(objections(Status, data, _RULES[Status]))
     yield from wrong
     if not wrong and folder in PHASES and data["phase"] != folder:
         yield files.misplaced(folder, data["phase"])
-
-
-def _problems(model: type[Document], data: dict[str, Any]) -> Iterator[str]:
-    rules = _RULES[model]
-    absent = tuple(lacking(data, rules))
-    yield from absent
-    told = {line.partition(":")[0] for line in absent}
-    yield from (line for line in strictly(model, data) if line.partition(":")[0] not in told)
 
 
 def problems_of(store: Store, folder: Path) -> Iterator[str]:

@@ -124,7 +124,7 @@ def refuse_taken(store: Store, folder: Path) -> None:
 
 def finish(place: Place) -> list[str]:
     """Bring an interrupted command to its end; to be called inside the lock."""
-    return together.finish(place.store, UNFINISHED, files.is_ours, _stamp(place))
+    return together.finish(place.store, UNFINISHED, files.is_ours, place.stamp)
 
 
 @contextlib.contextmanager
@@ -218,7 +218,7 @@ def _unreadable(run: Run) -> list[Path]:
 
 
 def _set_aside(place: Place, path: Path) -> str:
-    aside = place.store.set_aside(path, _stamp(place), move=True)
+    aside = place.store.set_aside(path, place.stamp, move=True)
     return f"what {place.store.relative(path)} said lies in {place.store.relative(aside)}"
 
 
@@ -231,7 +231,3 @@ def _read(path: Path) -> bytes | None:
     with contextlib.suppress(StateUnreadable):
         return read_file(path, LARGEST)[0]
     return None
-
-
-def _stamp(place: Place) -> str:
-    return place.now.strftime("%Y%m%d_%H%M%S")

@@ -49,7 +49,7 @@ def recover(place: Place, slug: str, agreed: Proposal) -> list[str]:
         replaced = [files.status_path(folder, phase) for phase in agreed.statuses]
         if agreed.state is not None:
             replaced.append(files.state_path(folder))
-        lines = [_keep(store, path, f"{place.now:%Y%m%d_%H%M%S}") for path in replaced]
+        lines = [_keep(store, path, place.stamp) for path in replaced]
         lifecycle.put(place, folder, content)
     return [each for each in lines if each]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from itertools import islice
@@ -58,6 +59,7 @@ def _workflow(run: Run, main: HeldState, place: Place, ignored: Collection[str])
         remark=remark,
         cautions=() if state.over else tuple(_cautions(run, state, place)),
         put_away=state.status in {"finalized", "abandoned", "cancelled"},
+        cleared_with=f"holdfast gate {'finalize' if state.over else 'cancel'} -w {shlex.quote(run.slug)}",
         saved_at=clock.from_mtime(main.mtime),
     )
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from holdfast import clock
 from holdfast.errors import IllegalMove, StateUnreadable
 from holdfast.formats.base import Place
 from holdfast.formats.document import moment
@@ -56,7 +57,7 @@ def _move(place: Place, path: Path, folder: Path) -> None:
     try:
         store.write(folder / path.name, read_file(path, LARGEST)[0])
     except StateUnreadable:
-        store.set_aside(path, lifecycle.file_stamp(place), move=True)
+        store.set_aside(path, place.stamp, move=True)
     store.remove(path, folder_too=False)
     store.forget(path)
 
@@ -64,7 +65,7 @@ def _move(place: Place, path: Path, folder: Path) -> None:
 def _target(store: Store, held: Held, raw: bytes) -> Path:
     """A folder of its own, or the one that somebody was killed in the middle of filling."""
     began = moment(held.state.orchestrator.start_time) or held.changed_at
-    name = f"{began:%Y%m%d_%H%M%S}-agent-state"
+    name = f"{clock.for_names(began)}-agent-state"
     return next(each for each in _folders(store, name) if _is_to_be_filled(each, raw))
 
 

@@ -23,11 +23,12 @@ from typing import Any
 from holdfast import git, sidecar
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.base import Place
+from holdfast.formats.document import stamp
 from holdfast.formats.holding import Unusable
 from holdfast.formats.orchestrator import files, learnings, lifecycle, recovery, snapshots
 from holdfast.formats.orchestrator.files import Held
 from holdfast.formats.orchestrator.model import Checkpoint, State
-from holdfast.formats.orchestrator.moving import moved, stamp
+from holdfast.formats.orchestrator.moving import moved
 from holdfast.store import COMMAND_WAIT, Store
 from holdfast.together import Change
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from holdfast import together
+from holdfast import ledger, together
 from holdfast.errors import HoldfastError
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
@@ -84,10 +84,11 @@ def _save(place: Place, wait: float) -> list[str]:
     if together.is_unfinished(place.store, lifecycle.NAME):
         with place.store.lock(wait):
             lines = lifecycle.settle(place)
+            ledger.tell_later(place.store, lines, place.now)  # not every hook can tell the person
     if holding.copies_due(place.store, files.STATE, _readable(place)):
         with place.store.lock(wait):
             holding.keep_copies(place.store, files.STATE, _readable(place))
-    if place.saver == _BEFORE_A_COMPACTION:
+    if place.saver == _BEFORE_A_COMPACTION and not place.played:
         checkpoints.auto(place, wait)
     return lines
 

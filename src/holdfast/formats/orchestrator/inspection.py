@@ -13,7 +13,7 @@ from holdfast.formats.base import Report
 from holdfast.formats.document import EXACT
 from holdfast.formats.orchestrator import amounts, files, model
 from holdfast.formats.orchestrator.model import State, has_shape, is_old
-from holdfast.formats.strictness import found, lacking, strictly
+from holdfast.formats.strictness import found, objections, strictly
 from holdfast.regular import decode_json
 
 _TIME = "a time in ISO 8601"
@@ -107,12 +107,8 @@ def inspect(path: Path, raw: bytes) -> Report | None:
 
 
 def _problems(data: dict[str, Any]) -> Iterator[str]:
-    absent = list(lacking(data, _REQUIRED))
-    told = {line.partition(":")[0] for line in absent}
-    wrong = strictly(State, data)
-    yield from absent
-    yield from (line for line in wrong if line.partition(":")[0] not in told)  # null is told once
-    if not wrong:
+    yield from objections(State, data, _REQUIRED)
+    if not strictly(State, data):
         yield from _beyond_types(State.model_validate(data, context=EXACT))
 
 

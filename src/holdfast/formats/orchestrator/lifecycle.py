@@ -17,12 +17,12 @@ from holdfast import together
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats import holding
 from holdfast.formats.base import Place
+from holdfast.formats.document import stamp
 from holdfast.formats.holding import Unusable
 from holdfast.formats.orchestrator import agents, bounds, files, learnings, recovery, runs
 from holdfast.formats.orchestrator.agents import Seen
 from holdfast.formats.orchestrator.files import Held
 from holdfast.formats.orchestrator.model import State
-from holdfast.formats.orchestrator.moving import stamp
 from holdfast.store import COMMAND_WAIT
 from holdfast.together import Change
 
@@ -109,7 +109,7 @@ def reap(place: Place, silent: timedelta = agents.SILENT) -> list[Seen]:
 
 def settle(place: Place) -> list[str]:
     """Bring to an end what somebody was killed in; to be called inside the lock."""
-    return together.finish(place.store, NAME, files.is_ours, file_stamp(place))
+    return together.finish(place.store, NAME, files.is_ours, place.stamp)
 
 
 def changeable(place: Place) -> Held:
@@ -155,14 +155,9 @@ def put(
 
 def set_aside(place: Place) -> Path:
     """Keep what lies in the state's place, which is about to be written."""
-    path, when = place.root / files.STATE, file_stamp(place)
+    path, when = place.root / files.STATE, place.stamp
     try:
         # It stays until the next one is whole: a run without a file would be no run.
         return place.store.set_aside(path, when, move=False)
     except StateUnreadable:
         return place.store.set_aside(path, when, move=True)
-
-
-def file_stamp(place: Place) -> str:
-    """The time as part of a file's name."""
-    return place.now.strftime("%Y%m%d_%H%M%S")

@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from holdfast import processes
-from holdfast.clock import Clock
+from holdfast.clock import Clock, for_names
 from holdfast.errors import IllegalMove, StateUnreadable
-from holdfast.formats.document import Document, moment
+from holdfast.formats.document import Document, moment, stamp
 from holdfast.formats.holding import Kept, Kind, Unusable
 from holdfast.formats.orchestrator.files import LOCKS
 from holdfast.plaintext import one_line
@@ -307,7 +307,7 @@ def _note(file: _File) -> str:
 def _write(store: Store, file: _File, entries: list[Any], now: datetime) -> None:
     path = store.root / LOCKS
     if file.broken:
-        store.set_aside(path, now.strftime("%Y%m%d_%H%M%S"), move=False)
+        store.set_aside(path, for_names(now), move=False)
     file.document.locks = entries
     encoded = file.document.encode()
     store.write(path, encoded)
@@ -319,4 +319,4 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def _stamp(at: datetime | None) -> str | None:
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
+    return stamp(at) if at else None

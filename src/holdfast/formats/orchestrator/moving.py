@@ -6,8 +6,6 @@ where the present state does not allow it, and never changes the state that it i
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from holdfast.errors import IllegalMove
 from holdfast.formats.orchestrator import remarks
 from holdfast.formats.orchestrator.model import PendingTask, State
@@ -17,11 +15,6 @@ _AFTER = {
     "executing": "All phases have to be complete first: holdfast orchestrate phase, then review",
     "reviewing": "Complete it: holdfast orchestrate complete",
 }
-
-
-def stamp(now: datetime) -> str:
-    """Whole seconds, as the document's examples have them."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def moved(state: State, *, although_paused: bool = False) -> State:

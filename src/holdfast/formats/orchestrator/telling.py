@@ -41,6 +41,7 @@ def workflow_of(held: Held, place: Place) -> Workflow:
         created_at=moment(state.orchestrator.start_time),
         remark=remark,
         cautions=tuple(_cautions(state, place)) if stands == "active" else (),
+        cleared_with=f"{_GROUP} {'archive' if state.over else 'fail REASON'}",
         saved_at=clock.from_mtime(held.mtime),
     )
 

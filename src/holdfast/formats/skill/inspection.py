@@ -14,7 +14,7 @@ from typing import Any
 from holdfast.formats.base import Report
 from holdfast.formats.document import EXACT
 from holdfast.formats.skill.model import Index, State, has_shape
-from holdfast.formats.strictness import found, lacking, strictly
+from holdfast.formats.strictness import found, objections, strictly
 from holdfast.regular import decode_json
 
 _REQUIRED: dict[str, str] = {
@@ -51,10 +51,8 @@ def inspect(path: Path, raw: bytes) -> Report | None:
 
 
 def _problems(data: dict[str, Any]) -> Iterator[str]:
-    yield from lacking(data, _REQUIRED)
-    wrong = strictly(State, data)
-    yield from wrong
-    if not wrong:
+    yield from objections(State, data, _REQUIRED)
+    if not strictly(State, data):
         yield from _beyond_types(State.model_validate(data, context=EXACT))
 
 

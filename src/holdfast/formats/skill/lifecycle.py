@@ -185,7 +185,7 @@ def change(
         held = _changeable(place, key)
         after = move(held.state, stamp(place.now), *arguments, **named)
         if held.broken:
-            place.store.set_aside(held.path, _stamp(place), move=True)
+            place.store.set_aside(held.path, place.stamp, move=True)
         changed = _put(place, held.path, after, previous=held.raw)
         _end_within(place, held.state, after)
         index.update(place.store, files.look(place.store), stamp(place.now))
@@ -245,7 +245,7 @@ def _put_away(place: Place, held: Held, state: State) -> Path:
     _make_way(place, target)
     _put(place, target, state)
     if held.broken:
-        store.set_aside(held.path, _stamp(place), move=True)
+        store.set_aside(held.path, place.stamp, move=True)
     else:
         store.remove(held.path, folder_too=False)
     store.forget(held.path)
@@ -307,10 +307,10 @@ def _make_way(place: Place, path: Path) -> str | None:
     if isinstance(there, Unusable) and not there.is_ours:
         raise StateUnwritable(path, f"what lies there is {there.reason}")
     if isinstance(there, Held):
-        store.archive(path.name, _stamp(place), there.state.encode())
+        store.archive(path.name, place.stamp, there.state.encode())
     aside = None
     if isinstance(there, Unusable) or there.problems:
-        aside = store.relative(store.set_aside(path, _stamp(place), move=True))
+        aside = store.relative(store.set_aside(path, place.stamp, move=True))
     else:
         store.remove(path, folder_too=False)
     store.forget(path)
@@ -319,10 +319,6 @@ def _make_way(place: Place, path: Path) -> str | None:
 
 def _completed_path(place: Place, path: Path) -> Path:
     return place.root / files.COMPLETED / path.name
-
-
-def _stamp(place: Place) -> str:
-    return place.now.strftime("%Y%m%d_%H%M%S")
 
 
 def clean(place: Place, *, dry_run: bool = False) -> list[Removed]:
@@ -345,7 +341,7 @@ def _clean(place: Place, *, dry_run: bool) -> list[Removed]:
         for held, _ in due:
             _remove(place, held)
         for path in scraps:
-            place.store.set_aside(path, _stamp(place), move=True)
+            place.store.set_aside(path, place.stamp, move=True)
     return removed
 
 
@@ -375,7 +371,7 @@ def _remove(place: Place, held: Held) -> None:
     """Unfinished work goes to the archive before its file goes."""
     store = place.store
     if not held.state.over:
-        store.archive(held.path.name, _stamp(place), held.state.encode())
+        store.archive(held.path.name, place.stamp, held.state.encode())
     store.remove(held.path, folder_too=False)
     store.forget(held.path)
 
@@ -391,7 +387,7 @@ def clear(place: Place, *, dry_run: bool = False) -> list[Removed]:
             if isinstance(state, Held) and not state.problems:
                 _remove(place, state)
             else:
-                store.set_aside(state.path, _stamp(place), move=True)
+                store.set_aside(state.path, place.stamp, move=True)
                 store.forget(state.path)
         index.update(store, files.look(store), stamp(place.now))
         return [each for each, _ in removed]

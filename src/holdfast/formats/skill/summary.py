@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from holdfast import clock
-from holdfast.formats import branches
 from holdfast.formats.document import moment
 from holdfast.formats.skill import facts
 from holdfast.formats.skill.facts import Pushed
@@ -182,10 +181,6 @@ def _onward(state: State, phase: str | None, inner: State | None, pushed: Pushed
     if phase == "refactor":
         return "Continuing the refactoring..."
     return one_line(facts.next_action(state, inner, pushed) or "Nothing is left to do.")
-
-
-def mismatch(state: State, branch: str | None) -> str | None:
-    return branches.mismatch(state.workflow.branch, branch)
 
 
 def _ago(at: datetime | None, now: datetime, minutes: str = "minutes") -> str:

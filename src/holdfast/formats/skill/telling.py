@@ -10,8 +10,9 @@ from typing import Any
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
 from holdfast.formats.base import Place, Standing, Workflow
+from holdfast.formats.branches import mismatch
 from holdfast.formats.document import moment
-from holdfast.formats.skill import facts, summary
+from holdfast.formats.skill import facts
 from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.model import State
 from holdfast.formats.skill.moving import is_blocked
@@ -43,7 +44,7 @@ def _workflow(
     if stands == "active":
         inner = facts.nested(state, [each.state for each in live])
         around = next((each for each in live if facts.is_part_of(state, each.state)), None)
-    mismatch = None if state.over else summary.mismatch(state, place.branch)
+    on_another = None if state.over else mismatch(state.workflow.branch, place.branch)
     return Workflow(
         format="skill",
         key=held.key,
@@ -54,7 +55,7 @@ def _workflow(
         handle=held.path.stem,
         branch=state.workflow.branch,
         remark=f"told with {around.state.name!r}" if around else remark,
-        cautions=(mismatch,) if mismatch else (),
+        cautions=(on_another,) if on_another else (),
         part_of=around.key if around else None,
         put_away=not held.is_active or found.ended_as(held) is not None,
         saved_at=clock.from_mtime(held.mtime),
