@@ -118,7 +118,8 @@ def refuse_taken(store: Store, folder: Path) -> None:
     if there:
         raise IllegalMove(
             f"{folder.name!r} is begun already: there is {store.relative(there)}",
-            hint=f"Go on with it: holdfast gate status -w {folder.name}. Or choose another slug.",
+            hint=f"See where it stands: holdfast gate status -w {folder.name}. Or choose another slug; "
+            f"where it was cancelled, the slug is free again once {store.relative(folder)} is gone.",
         )
 
 
