@@ -1,0 +1,1 @@
+"""The group `holdfast pipeline`: workflows with enforced steps, approvals, retries and sessions."""
