@@ -74,6 +74,7 @@ class Approval(Open):
     requested_at: Time = None
     rejected_at: Time = None
     modifications: Annotated[dict[str, Any] | None, _shaped_or_none] = None
+    earlier_seconds: int | None = None  # of waiting, before it was rejected or done anew
 
 
 class Attempt(Open):
@@ -85,6 +86,7 @@ class Attempt(Open):
     started_at: Time = None
     completed_at: Time = None
     emphasis: str | None = None  # what the next attempt has to stress
+    artifacts: Annotated[dict[str, Any], shaped(dict)] = {}
 
 
 class Attempts(Open):
@@ -108,6 +110,7 @@ class Step(Open):
     attempts: Annotated[Attempts | None, _shaped_or_none] = None
     # What the document leaves open:
     runs: int | None = None  # how often it was begun
+    earlier_seconds: int | None = None  # of work, before it was put back
     error: str | None = None  # why it failed
 
     @property
