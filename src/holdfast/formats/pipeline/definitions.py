@@ -227,6 +227,8 @@ def defined(store: Store, name: str) -> Definition:
 
 def read(path: Path) -> Definition:
     """The definition in the file at *path*, or DefinitionInvalid with all that is wrong."""
+    if path.suffix not in _ENDINGS:
+        raise DefinitionInvalid(path, (f"expected a file that ends in {' or '.join(_ENDINGS)}",))
     try:
         raw, _ = read_file(path, _LARGEST)
     except StateUnreadable as error:
@@ -288,7 +290,7 @@ def _problems_of_numbers(definition: Definition) -> Iterator[str]:
     """They count from 1 in the order of the list; names do not come twice."""
     names: set[str] = set()
     for place, each in enumerate(definition.all, 1):
-        where = f"{definition.word}s.{place}"
+        where = f"{definition.word}s.{place - 1}"
         own = each.phase if definition.phases else each.step
         if own != place:
             there = "nothing" if own is None else str(own)
@@ -301,11 +303,13 @@ def _problems_of_numbers(definition: Definition) -> Iterator[str]:
 
 
 def _problems_of_step(definition: Definition, step: StepDefinition) -> Iterator[str]:
-    where = f"{definition.word}s.{step.number}"
+    where = f"{definition.word}s.{step.number - 1}"
     for each in step.direct:
         if definition.find(each) is None:
             yield f"{where}.prerequisites: there is no {definition.word} {each}"
-        elif each == step.number or step.number in definition.behind(each):
+        elif each == step.number:
+            yield f"{where}.prerequisites: {each} would wait for itself"
+        elif step.number in definition.behind(each):
             yield f"{where}.prerequisites: {each} and {step.number} would wait for each other"
         elif each > step.number:
             yield f"{where}.prerequisites: {each} comes later; number them in the order of the work"

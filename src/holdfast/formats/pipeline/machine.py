@@ -89,7 +89,7 @@ def _moved(state: State, at: str, number: int) -> tuple[State, Step]:
         )
         raise IllegalMove(f"{state.workflow_id} is {state.status}", hint=hint)
     copy = _copied(state, at)
-    return copy, _step(copy, number)
+    return copy, step_of(copy, number)
 
 
 def _copied(state: State, at: str) -> State:
@@ -98,7 +98,7 @@ def _copied(state: State, at: str) -> State:
     return copy
 
 
-def _step(state: State, number: int) -> Step:
+def step_of(state: State, number: int) -> Step:
     step = state.find(number)
     if step is None:
         raise IllegalMove(
@@ -113,9 +113,14 @@ def _refuse_too_early(state: State, definition: Definition, step: Step) -> None:
     if before:
         numbers = ", ".join(str(each.number) for each in before)
         raise IllegalMove(
-            f"{title(state, step)} cannot begin: not done is {state.word} {numbers}",
-            hint=f"{title(state, before[0])} comes first; it is {before[0].status}.",
+            f"{title(state, step)} cannot begin before {state.word} {numbers}",
+            hint=f"{title(state, before[0])} comes first; it is {_in_words(before[0], definition)}.",
         )
+
+
+def _in_words(step: Step, definition: Definition) -> str:
+    waits = awaits_approval(step, definition)
+    return "waiting for a person's approval" if waits else step.status.replace("_", " ")
 
 
 def _refuse_unless_open(
@@ -135,21 +140,29 @@ def _refuse_unless_open(
     if awaits_approval(step, definition) and status in {"in_progress", "completed"}:
         raise IllegalMove(
             f"{title(state, step)} waits for a person's approval",
-            hint=f"A person approves it: holdfast pipeline approve {state.workflow_id}; "
-            "or sends it back to work: holdfast pipeline reject.",
+            hint=f"A person approves it: holdfast pipeline approve {step.number}; "
+            f"or sends it back to work: holdfast pipeline reject {step.number}.",
         )
 
 
 def _begin(step: Step, definition: Definition, at: str) -> None:
+    before = runs(step)
     _note_time_spent(step)
     step.status = "in_progress"
     step.started_at, step.completed_at = at, None
-    step.runs = (step.runs or 0) + 1
+    if before:
+        step.runs = before + 1
     defined = definition.find(step.number)
     if defined and defined.retry_enabled and step.attempts is None:
         step.attempts = Attempts(current=0, max=defined.attempts, history=[])
     if step.attempts is not None:
         step.attempts.current += 1
+
+
+def runs(step: Step) -> int:
+    """How often it was begun; where that is not told, as by others, its attempts and times tell."""
+    tried = step.attempts.current if step.attempts else 0
+    return step.runs or max(tried, 1 if step.started_at else 0)
 
 
 def _note_time_spent(step: Step) -> None:
@@ -223,7 +236,7 @@ def _fail(state: State, step: Step, definition: Definition, at: str, reason: str
     if attempts.current >= attempts.max:
         _close(tried, at, f"attempt {attempts.current} of {attempts.max} failed: {reason}")
         return
-    ended.emphasis = f"Attempt {attempts.current} failed: {reason}. Put special stress on that."
+    ended.emphasis = f"Attempt {attempts.current} failed, so put special stress on this: {reason}"
     _put_back_after(state, definition, tried.number)
     tried.error = None
     _begin(tried, definition, at)
@@ -244,6 +257,7 @@ def _put_back_after(state: State, definition: Definition, number: int) -> None:
 
 
 def _put_back(step: Step) -> None:
+    step.runs = runs(step)
     _note_time_spent(step)
     step.status = "pending"
     step.started_at = step.completed_at = None
@@ -316,7 +330,7 @@ def reject(
     if modifications:
         asked.modifications = {**(asked.modifications or {}), **modifications}
     step.status = "in_progress"
-    step.runs = (step.runs or 1) + 1
+    step.runs = runs(step) + 1
     return _settled(after, definition, at)
 
 
@@ -353,7 +367,7 @@ def resume(
     after = _copied(state, at)
     _reopen(after)
     number = from_step if from_step is not None else _where_it_stopped(after, definition)
-    step = _step(after, number)
+    step = step_of(after, number)
     _refuse_too_early(after, definition, step)
     if from_step is not None or step.status in {"pending", "failed"}:
         _put_back_after(after, definition, number)
@@ -407,3 +421,8 @@ def _settled(state: State, definition: Definition, at: str) -> State:
     else:
         state.section.current_step, state.section.total_steps = state.current, state.total
     return state
+
+
+def touch(state: State, definition: Definition, at: str) -> State:  # noqa: ARG001  # as all moves
+    """A session goes on with it."""
+    return _copied(state, at)
