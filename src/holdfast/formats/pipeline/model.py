@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, create_model
 
@@ -39,10 +39,9 @@ _OF_WORKFLOW = {**_OF_ALL, "canceled": "cancelled", "aborted": "cancelled"}
 StepStatus = Annotated[
     Literal["pending", "in_progress", "waiting_approval", "completed", "failed"], word(_OF_STEP)
 ]
-Status = Annotated[
-    Literal["in_progress", "waiting_approval", "failed", "completed", "cancelled"],
-    word(_OF_WORKFLOW),
-]
+_Status = Literal["in_progress", "waiting_approval", "failed", "completed", "cancelled"]
+STATUSES = get_args(_Status)
+Status = Annotated[_Status, word(_OF_WORKFLOW)]
 _shaped_or_none = tolerant(lambda value: value if isinstance(value, dict) else None)
 
 
@@ -74,6 +73,7 @@ class Approval(Open):
     requested_at: Time = None
     rejected_at: Time = None
     modifications: Annotated[dict[str, Any] | None, _shaped_or_none] = None
+    earlier_seconds: int | None = None  # of waiting, before it was rejected or done anew
 
 
 class Attempt(Open):
@@ -85,6 +85,7 @@ class Attempt(Open):
     started_at: Time = None
     completed_at: Time = None
     emphasis: str | None = None  # what the next attempt has to stress
+    artifacts: Annotated[dict[str, Any], shaped(dict)] = {}
 
 
 class Attempts(Open):
@@ -108,6 +109,7 @@ class Step(Open):
     attempts: Annotated[Attempts | None, _shaped_or_none] = None
     # What the document leaves open:
     runs: int | None = None  # how often it was begun
+    earlier_seconds: int | None = None  # of work, before it was put back
     error: str | None = None  # why it failed
 
     @property
@@ -221,34 +223,12 @@ class State(Document):
         return self.status in {"completed", "cancelled", "failed"}
 
     @property
-    def subject(self) -> str:
-        """What it is about: "scene-0204". An id is {type}-{subject}-{timestamp}."""
-        bare = self.workflow_id.removeprefix(f"{self.workflow_type}-")
-        told = self.section.scene_id
-        return f"scene-{told}" if told else bare
-
-    @property
-    def working_dir(self) -> str | None:
-        told = self.section.artifacts.get("working_dir")
-        return told if isinstance(told, str) else None
-
-    @property
     def last_activity(self) -> datetime | None:
         """The latest time that the file states."""
         times = [self.created_at, self.updated_at, self.completed_at, self.cancelled_at]
         for each in self.steps:
             times += [each.started_at, each.completed_at]
         return max((at for each in times if (at := moment(each))), default=None)
-
-    def listed(self) -> dict[str, Any]:
-        """Its entry in a list of workflows."""
-        return {
-            "workflow_id": self.workflow_id,
-            "workflow_type": self.workflow_type,
-            "status": self.status,
-            "current_step": self.current,
-            "progress_percentage": self.progress,
-        }
 
 
 # A workflow's type is the name of its section, so it cannot be that of another field.
