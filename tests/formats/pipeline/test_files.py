@@ -110,7 +110,7 @@ def test_what_somebody_else_keeps_there_is_left_alone(
 
 def test_a_state_whose_name_is_no_id_is_told(store: Store, holdfast_project: Project) -> None:
     path = put(holdfast_project, ONE)
-    path.rename(path.with_name("my state.json"))
+    path.rename(path.with_name("state?.json"))
     (lost,) = files.look(store).unusable
     assert lost.is_ours
     assert "name" in lost.reason
