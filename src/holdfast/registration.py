@@ -19,6 +19,9 @@ from holdfast.wire.events import NOTED, WRITES
 _WRITING = "|".join(WRITES)
 _OBSERVED = "|".join([*WRITES, *NOTED])
 NAME = "holdfast"
+# What the MCP server of that name can answer: the tool, and the events that may be given to it.
+HOOK_TOOL = "hook_event"
+TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 
 
 class Program(NamedTuple):

@@ -1,0 +1,75 @@
+"""The project as it is at the moment of a call, and how a tool is run and fails."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from typing import ParamSpec, TypeVar
+
+import anyio.to_thread
+
+from holdfast import naming, sync
+from holdfast.clock import Clock
+from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
+from holdfast.formats.base import Workflow
+from holdfast.plaintext import clean
+from holdfast.project import Surroundings
+from holdfast.sync import Synced
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Look:
+    """Made once a server; every call looks again, settings included."""
+
+    def __init__(self, surroundings: Surroundings, clock: Clock) -> None:
+        self.surroundings = surroundings
+        self.clock = clock
+
+    def now(self) -> Synced:
+        """All workflows, without writing anything."""
+        here = self.surroundings
+        synced = sync.run(here.cwd, here.session, here, self.clock, wait=None, thorough=True)
+        if here.disabled or not synced.place.settings.enabled:
+            raise IllegalMove(
+                "Holdfast is switched off here",
+                hint="HOLDFAST_DISABLE is set, or enabled = false stands in the settings.",
+            )
+        return synced
+
+    def meant(self, synced: Synced, name: str | None) -> Workflow:
+        """The workflow called *name*, else the one that this session gets."""
+        if name:
+            return naming.find(synced.workflows, name)
+        choice = synced.choice()
+        if choice.chosen is None:
+            raise NoSuchWorkflow(
+                f"{choice.why} in {synced.root}",
+                hint="`holdfast start NAME` begins one; workflow_list has those that are not active.",
+            )
+        return choice.chosen
+
+
+def in_thread(
+    failure: Callable[[str], Exception], run: Callable[P, T]
+) -> Callable[P, Awaitable[T]]:
+    """*run* beside the loop, since it reads files and waits for locks; its errors as *failure*.
+
+    It is abandoned when the client goes: a write is whole or absent, whoever waits for it.
+    """
+
+    @functools.wraps(run)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        work = functools.partial(run, *args, **kwargs)
+        try:
+            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        except HoldfastError as error:
+            raise failure(told(error)) from error
+
+    return call
+
+
+def told(error: HoldfastError) -> str:
+    """A cause and a next step, for an agent."""
+    return clean(f"{error.cause}\n{error.hint}" if error.hint else error.cause)
