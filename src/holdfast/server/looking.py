@@ -52,7 +52,7 @@ class Look:
 
 
 def in_thread(
-    failure: Callable[[str], Exception], run: Callable[P, T]
+    failure: Callable[[HoldfastError], Exception], run: Callable[P, T]
 ) -> Callable[P, Awaitable[T]]:
     """*run* beside the loop, since it reads files and waits for locks; its errors as *failure*.
 
@@ -65,7 +65,7 @@ def in_thread(
         try:
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         except HoldfastError as error:
-            raise failure(told(error)) from error
+            raise failure(error) from error
 
     return call
 

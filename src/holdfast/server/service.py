@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import anyio
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, Resource, Tool, ToolAnnotations
 
 from holdfast import __version__
 from holdfast.clock import Clock
+from holdfast.errors import HoldfastError, NoSuchWorkflow
 from holdfast.project import Surroundings
 from holdfast.registration import HOOK_TOOL, NAME
 from holdfast.server.hook_calls import HookCalls
-from holdfast.server.looking import Look, in_thread
+from holdfast.server.looking import Look, in_thread, told
 from holdfast.server.workflows import STATES, Workflows
 
 _INSTRUCTIONS = (
@@ -24,6 +24,7 @@ _INSTRUCTIONS = (
 )
 _LOOKS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _JSON = "application/json"
+_NO_PATH = ResourceSecurity(exempt_params={"name"})  # a workflow may be called anything
 
 
 class Service(MCPServer):
@@ -40,7 +41,7 @@ class Service(MCPServer):
         return [each for each in await super().list_tools() if each.name != HOOK_TOOL]
 
     async def list_resources(self) -> list[Resource]:
-        states = await in_thread(_refused, lambda: list(self._workflows.states()))()
+        states = await in_thread(_no_request, lambda: list(self._workflows.states()))()
         return [
             *await super().list_resources(),
             *(
@@ -68,14 +69,24 @@ def make(surroundings: Surroundings, clock: Clock) -> Service:
         workflows.workflow_list,
         workflows.workflow_guidance,
     ):
-        service.tool(annotations=_LOOKS)(in_thread(ToolError, look))
+        service.tool(annotations=_LOOKS)(in_thread(_no_tool, look))
     service.tool(structured_output=False)(
-        in_thread(ToolError, HookCalls(surroundings, clock).hook_event)
+        in_thread(_no_tool, HookCalls(surroundings, clock).hook_event)
     )
-    service.prompt()(in_thread(_refused, workflows.resume))
-    state = in_thread(ResourceError, workflows.state)
-    service.resource(f"{STATES}{{name}}", mime_type=_JSON)(state)
+    service.prompt()(in_thread(_no_request, workflows.resume))
+    state = in_thread(_no_resource, workflows.state)
+    service.resource(f"{STATES}{{name}}", mime_type=_JSON, security=_NO_PATH)(state)
     return service
 
 
-_refused = partial(MCPError, INVALID_PARAMS)
+def _no_tool(error: HoldfastError) -> Exception:
+    return ToolError(told(error))
+
+
+def _no_resource(error: HoldfastError) -> Exception:
+    kind = ResourceNotFoundError if isinstance(error, NoSuchWorkflow) else ResourceError
+    return kind(told(error))
+
+
+def _no_request(error: HoldfastError) -> Exception:
+    return MCPError(INVALID_PARAMS, told(error))
