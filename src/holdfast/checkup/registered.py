@@ -92,7 +92,8 @@ def _programs(found: Sequence[Source], here: Surroundings) -> Iterator[Finding]:
                 tried.add(launcher.THIS)
                 yield running.examine(launcher.THIS, launcher.THIS.command, source.removal)
             continue
-        for hook in {hook.program: hook for hook in source.hooks}.values():
+        started = [hook for hook in source.hooks if not hook.by_server]
+        for hook in {hook.program: hook for hook in started}.values():
             if hook.program not in tried:
                 tried.add(hook.program)
                 yield _program(hook, source, here)
