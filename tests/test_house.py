@@ -18,6 +18,7 @@ from holdfast.cli.main import cli
 from holdfast.formats import registry, signs
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import look
+from holdfast.formats.pipeline import places
 from holdfast.formats.skill import files as skill_files
 from holdfast.handlers import HANDLERS, PART, tool_done
 from holdfast.settings import RESTORE, Settings
@@ -138,6 +139,7 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
     assert set(signs.SIGNS) == {each.name for each in registry.every()}
     assert set(signs.SIGNS["canonical"]) == {files.FOLDER, look.LOCAL}
     assert set(signs.SIGNS["skill"]) == {skill_files.FOLDER}
+    assert set(signs.SIGNS["pipeline"]) == {places.GLOBAL.states, places.SESSIONS}
 
 
 @pytest.mark.parametrize(

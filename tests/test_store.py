@@ -153,3 +153,29 @@ def test_killed_at_any_moment_the_file_is_the_old_or_the_new_one(
     assert done.returncode == -9
     expected = b"new" * 1000 if (call, moment) == ("replace", "after") else b"old"
     assert path.read_bytes() == expected
+
+
+def test_an_appended_line_never_joins_a_torn_one(store: Store) -> None:
+    """Somebody was killed in the middle of it, or an editor left the last line without its end."""
+    path = store.root / "sub" / "log.jsonl"
+    with store.lock(1):
+        store.append(path, b'{"a": 1}\n')
+        path.write_bytes(path.read_bytes() + b'{"b": ')
+        store.append(path, b'{"c": 3}\n')
+    assert path.read_bytes().splitlines() == [b'{"a": 1}', b'{"b": ', b'{"c": 3}']
+
+
+def test_nothing_is_appended_through_a_link_or_to_what_is_no_file(
+    store: Store, tmp_path: Path
+) -> None:
+    """Such as a FIFO, whose reader would be waited for."""
+    outside = tmp_path / "outside.jsonl"
+    outside.write_bytes(b"")
+    link, fifo = store.root / "link.jsonl", store.root / "fifo.jsonl"
+    link.symlink_to(outside)
+    os.mkfifo(fifo)
+    with store.lock(1):
+        for path in (link, fifo, tmp_path / "beside" / "log.jsonl"):
+            with pytest.raises(StateUnwritable):
+                store.append(path, b"{}\n")
+    assert outside.read_bytes() == b""

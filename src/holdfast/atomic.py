@@ -42,7 +42,7 @@ def replace_file(path: str, data: bytes, *, mode: int, staging: str | None = Non
             replace_file(path, data, mode=mode)
             return
         raise
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def patiently(step: Callable[[], None]) -> None:
@@ -62,7 +62,8 @@ def patiently(step: Callable[[], None]) -> None:
             return
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
+    """Have the disk know what was made or renamed in *folder*."""
     if os.name != "posix":  # Windows opens no folder, and its journal keeps renames in order
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -34,10 +34,10 @@ def append(path: str, line: bytes) -> int:
         os.close(descriptor)
 
 
-def add(descriptor: int, line: bytes) -> None:
-    """Write *line* at the end in one step, which no other process's comes between."""
+def add(descriptor: int, line: bytes) -> bool:
+    """Write *line* at the end in one step, which no other process's comes between; whether it is whole."""
     with _alone(descriptor):
-        os.write(descriptor, line)
+        return os.write(descriptor, line) == len(line)
 
 
 @contextlib.contextmanager

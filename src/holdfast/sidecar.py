@@ -50,18 +50,25 @@ def _read(path: Path, key: str) -> dict[str, Any] | None:
 def update(
     store: Store, key: str, wait: float, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Apply *change* to what is noted, inside the lock; nothing is written when nothing changes."""
-    path = _path(store, key)
+    """Apply *change* to what is noted, under the lock; nothing is written when nothing changes."""
     with store.lock(wait):
-        refuse_newer("sidecar", path, store.relative(path))
-        before = _read(path, key)
-        if before is None and path.is_file():  # damaged: kept, though not for use
-            store.set_aside(path, f"{path.stat().st_mtime:.0f}", move=True)
-        after = {**change(before or {}), **stamped("sidecar", {"workflow": key})}
-        if after != before:
-            # ASCII, so that a key or a text with a lone surrogate can be read back.
-            store.write(path, (json.dumps(after, indent=1) + "\n").encode())
-        return after
+        return put(store, key, change)
+
+
+def put(
+    store: Store, key: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """The same for who holds the lock already."""
+    path = _path(store, key)
+    refuse_newer("sidecar", path, store.relative(path))
+    before = _read(path, key)
+    if before is None and path.is_file():  # damaged: kept, though not for use
+        store.set_aside(path, f"{path.stat().st_mtime:.0f}", move=True)
+    after = {**change(before or {}), **stamped("sidecar", {"workflow": key})}
+    if after != before:
+        # ASCII, so that a key or a text with a lone surrogate can be read back.
+        store.write(path, (json.dumps(after, indent=1) + "\n").encode())
+    return after
 
 
 def left_alone(store: Store, key: str) -> str:

@@ -24,8 +24,10 @@ from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
-from holdfast.atomic import patiently, replace_file
+from holdfast import jsonlines
+from holdfast.atomic import patiently, replace_file, sync_folder
 from holdfast.errors import StateLocked, StateUnreadable, StateUnwritable
+from holdfast.openflags import NO_WAIT
 from holdfast.project import contains
 from holdfast.regular import read_file, read_json
 from holdfast.versions import left_alone_in, stamped
@@ -105,6 +107,32 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             mode = 0o600 if private else _mode_for(path)
             replace_file(str(path), data, mode=mode, staging=str(self.private / "tmp"))
+        except OSError as error:
+            raise StateUnwritable(path, error.strerror or str(error)) from error
+
+    def append(self, path: Path, lines: bytes) -> None:
+        """Add whole *lines* at the end of *path*; to be called inside the lock.
+
+        A line before them that somebody was killed in the middle of is ended first.
+        """
+        self._contained(path.parent)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = not path.exists()
+            descriptor = os.open(path, os.O_RDWR | jsonlines.APPENDING | NO_WAIT, 0o666)
+            try:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise StateUnwritable(path, "not a regular file")
+                if os.lseek(descriptor, 0, os.SEEK_END):
+                    os.lseek(descriptor, -1, os.SEEK_END)
+                    lines = lines if os.read(descriptor, 1) == b"\n" else b"\n" + lines
+                if not jsonlines.add(descriptor, lines):
+                    raise StateUnwritable(path, "there was room for a part of it only")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            if is_new:
+                sync_folder(str(path.parent))
         except OSError as error:
             raise StateUnwritable(path, error.strerror or str(error)) from error
 

@@ -15,13 +15,23 @@ def _canonical() -> Format:
     return Canonical()
 
 
+def _pipeline() -> Format:
+    from holdfast.formats.pipeline.format import Pipeline  # noqa: PLC0415
+
+    return Pipeline()
+
+
 def _skill() -> Format:
     from holdfast.formats.skill.format import Skill  # noqa: PLC0415
 
     return Skill()
 
 
-_LOADERS: Mapping[str, Callable[[], Format]] = {"canonical": _canonical, "skill": _skill}
+_LOADERS: Mapping[str, Callable[[], Format]] = {
+    "canonical": _canonical,
+    "skill": _skill,
+    "pipeline": _pipeline,
+}
 
 
 @cache

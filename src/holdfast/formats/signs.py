@@ -15,6 +15,7 @@ DECLARING = ("CLAUDE.local.md",)
 SIGNS: dict[str, tuple[str, ...]] = {
     "canonical": (*DECLARING, "untracked/workflow-state"),
     "skill": (".claude/workflow-state",),
+    "pipeline": ("workspace/workflow-state", "workspace/sessions"),
 }
 
 
