@@ -65,7 +65,7 @@ def test_the_model_asks_is_compacted_and_goes_on(binary: Path, place: Workplace)
         stand_in.queue += [
             edits(place, "one.py"),
             calls(Tool("Read", {"file_path": str(place.project / TOO_LONG)})),
-            shell("pytest --version >/dev/null; false"),
+            shell("pytest no_such_test.py"),
             asks("workflow_guidance"),
             asks("workflow_status", name="no such workflow"),
         ]
@@ -89,7 +89,7 @@ def test_the_model_asks_is_compacted_and_goes_on(binary: Path, place: Workplace)
     identity = session.messages[-1]["session_id"]
     seen = json.loads(place.holdfast("show", "--json", session=identity))["observed"]
     assert "one.py" in json.dumps(seen["files"])
-    assert "pytest" in json.dumps(seen["check"])
+    assert "pytest no_such_test.py" in json.dumps(seen["check"])
 
 
 def test_a_killed_server_costs_nothing_but_its_answers(

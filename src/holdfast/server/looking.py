@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import anyio.to_thread
 
-from holdfast import naming, sync
+from holdfast import naming, sessions, sync
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
-from holdfast.formats.base import Workflow
+from holdfast.formats.base import Place, Workflow
 from holdfast.plaintext import clean
 from holdfast.project import Surroundings
+from holdfast.store import COMMAND_WAIT
 from holdfast.sync import Synced
+
+_SAVER = "holdfast mcp"
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Listed(NamedTuple):
+    """A resource, as a list shows it."""
+
+    uri: str
+    name: str
+    description: str
 
 
 class Look:
@@ -29,14 +40,40 @@ class Look:
 
     def now(self) -> Synced:
         """All workflows, without writing anything."""
+        self.place()
+        return self._run(None)
+
+    def to_change(self) -> Synced:
+        """The same for a tool that will write; what is due is saved first."""
+        self.place()
+        synced = self._run(COMMAND_WAIT)
+        if synced.failure:
+            raise synced.failure
+        return synced
+
+    def place(self) -> Place:
+        """Where workflows are kept, for what needs no more than that."""
         here = self.surroundings
-        synced = sync.run(here.cwd, here.session, here, self.clock, wait=None, thorough=True)
-        if here.disabled or not synced.place.settings.enabled:
+        claim = sessions.recall(here.state_dir, here.session)
+        place = sync.place_for(here.cwd, claim, here, self.clock, _SAVER)
+        if here.disabled or not place.settings.enabled:
             raise IllegalMove(
                 "Holdfast is switched off here",
                 hint="HOLDFAST_DISABLE is set, or enabled = false stands in the settings.",
             )
-        return synced
+        return place
+
+    def _run(self, wait: float | None) -> Synced:
+        here = self.surroundings
+        return sync.run(
+            here.cwd,
+            here.session,
+            here,
+            self.clock,
+            wait=wait,
+            saver=_SAVER,
+            thorough=True,
+        )
 
     def meant(self, synced: Synced, name: str | None) -> Workflow:
         """The workflow called *name*, else the one that this session gets."""

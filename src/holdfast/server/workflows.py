@@ -15,7 +15,7 @@ from holdfast.formats.base import Workflow
 from holdfast.plaintext import clean, one_line, quoted
 from holdfast.project import contains
 from holdfast.regular import read_file
-from holdfast.server.looking import Look
+from holdfast.server.looking import Listed, Look
 from holdfast.server.shapes import Brief, Details, Ended, Guidance, Listing, Status
 from holdfast.store import LARGEST
 from holdfast.sync import Synced
@@ -85,15 +85,15 @@ class Workflows:
         workflow = naming.find(_kept(synced), name)
         return quoted(_content(synced, workflow))
 
-    def states(self) -> Iterator[tuple[str, str, str]]:
-        """The states that there are: address, name, and where each stands."""
+    def states(self) -> Iterator[Listed]:
+        """Those that there are, and where each stands."""
         kept = _kept(self._look.now())
         names = [naming.folded(each.name) for each in kept]
         for each in kept:
             unique = names.count(naming.folded(each.name)) == 1
             called = each.name if unique else str(each.briefing.state_path)
             where = one_line(f"{each.format}, {each.standing}, {each.briefing.where}")
-            yield STATES + quote(called, safe=""), one_line(each.name), where
+            yield Listed(STATES + quote(called, safe=""), one_line(each.name), where)
 
 
 def _kept(synced: Synced) -> list[Workflow]:
