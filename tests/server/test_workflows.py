@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, Tool
 
 from holdfast.testing import Project
-from mcpwork import call, given, said, talk
+from mcpwork import call, given, said, talk, unwrapped
 
 LOOKING = ("workflow_status", "workflow_list", "workflow_guidance")
 
@@ -194,19 +193,8 @@ def test_a_state_that_is_not_there(project: Project) -> None:
 
     for ask in (read, prompt):
         with pytest.raises(MCPError, match="no workflow is called 'nothing'") as raised:
-            talk_once(project, ask)
+            unwrapped(lambda ask=ask: talk(project, ask))
         assert raised.value.code == -32602
-
-
-def talk_once(project: Project, ask: Callable[[Client], Awaitable[None]]) -> None:
-    """The one error that *ask* ends with, out of the groups that tasks wrap it in."""
-    try:
-        talk(project, ask)
-    except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup):
-            (error,) = error.exceptions
-        raise error from None
 
 
 def test_settings_count_from_one_call_to_the_next(project: Project) -> None:

@@ -53,6 +53,17 @@ def call(
     return answer
 
 
+def unwrapped(run: Callable[[], T]) -> T:
+    """*run*, whose one error comes out of the groups that tasks wrap it in."""
+    try:
+        return run()
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            (error,) = error.exceptions
+        raise error from None
+
+
 def said(answer: CallToolResult) -> str:
     return "\n".join(each.text for each in answer.content if each.type == "text")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -66,6 +66,11 @@ Texts = Annotated[list[str], tolerant(_texts)]
 def moment(value: object) -> datetime | None:
     """The time that a file states, with whatever offset; None when it is none."""
     return clock.parse(value) if isinstance(value, str) else None
+
+
+def stamp(now: datetime) -> str:
+    """Whole seconds, as `date -Iseconds` has them: fractions would make ours the later ones."""
+    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _time(value: object, info: ValidationInfo) -> object:

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from holdfast.cli.app import App, dump, tell
+from holdfast.cli.app import App, dump, say_aside, tell
 from holdfast.errors import NoSuchWorkflow
 from holdfast.formats.base import Place, Workflow
-from holdfast.formats.pipeline import files, telling
+from holdfast.formats.pipeline import files, lifecycle, telling
 from holdfast.formats.pipeline.format import Pipeline
 from holdfast.store import COMMAND_WAIT
 from holdfast.sync import Synced
@@ -22,6 +22,14 @@ def pipeline() -> None:
 
     With --json, each command answers as the tool of the same purpose does.
     """
+
+
+def change(app: App, *, save: bool = True, stay: bool = True) -> Synced:
+    """As `App.change`; a commit or cancel of a session that was interrupted is finished first."""
+    synced = app.change(save=save, stay=stay)
+    for line in lifecycle.finish(synced.place):
+        say_aside(line)
+    return synced
 
 
 def meant(app: App, synced: Synced, name: str | None) -> str:
@@ -48,14 +56,14 @@ def answer(
     app: App,
     name: str | None,
     verb: str,
-    change: Callable[[Place, str], dict[str, Any]],
+    operation: Callable[[Place, str], dict[str, Any]],
     *,
     as_json: bool,
 ) -> None:
-    """Make *change* to the workflow that is meant; say where it stands, or print the answer."""
-    synced = app.change()
+    """Do *operation* on the workflow that is meant; say where it stands, or print the answer."""
+    synced = change(app)
     workflow_id = meant(app, synced, name)
-    answered = change(synced.place, workflow_id)
+    answered = operation(synced.place, workflow_id)
     tell_now(synced, workflow_id, verb, answered if as_json else None)
 
 

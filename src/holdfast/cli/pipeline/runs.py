@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.app import App, dump, json_option, pairs, pass_app, say
 from holdfast.cli.naming import name_argument, workflow_option
-from holdfast.cli.pipeline.group import answer, meant, pipeline, tell_now
+from holdfast.cli.pipeline.group import answer, change, meant, pipeline, tell_now
 from holdfast.cli.terminal import fixed, line, put
 from holdfast.columns import pad
 from holdfast.formats.base import Place
@@ -33,7 +33,7 @@ _OPTIONS_OF = {
 @click.option("--act", type=click.IntRange(1), help="Of a planning.")
 @click.option("--chapter", type=click.IntRange(1), help="Of a planning.")
 @click.option("--context", "pairs_given", multiple=True, metavar="K=V", help="Of a defined one.")
-@click.option("--session", "session", metavar="NAME", help="The session that it runs in.")
+@click.option("--session", metavar="NAME", help='The session that it runs in; "global" for none.')
 @json_option
 @pass_app
 def start(
@@ -51,11 +51,12 @@ def start(
     code-review --context pr=42.
     """
     _refuse_options_of_others(kind, given | {"pairs_given": pairs_given})
-    synced = app.change(save=False, stay=False)
+    synced = change(app, save=False, stay=False)
     started = engine.start_workflow(
         synced.place,
         kind,
         session_name=session,
+        environment_session=app.surroundings.pipeline_session,
         scene_id=given["scene"],
         blueprint=given["blueprint"],
         level=given["level"],
@@ -94,10 +95,10 @@ def resume(app: App, name: str | None, from_step: int | None, as_json: bool) -> 
     anew.
     """
 
-    def change(place: Place, workflow_id: str) -> dict[str, Any]:
+    def resumed(place: Place, workflow_id: str) -> dict[str, Any]:
         return engine.resume_workflow(place, workflow_id, from_step=from_step)
 
-    answer(app, name, "resumed", change, as_json=as_json)
+    answer(app, name, "resumed", resumed, as_json=as_json)
 
 
 @pipeline.command()
@@ -107,7 +108,7 @@ def resume(app: App, name: str | None, from_step: int | None, as_json: bool) -> 
 @pass_app
 def cancel(app: App, name: str | None, reason: str | None, as_json: bool) -> None:
     """Give a workflow up. Its artefacts stay, so that it can be resumed."""
-    synced = app.change()
+    synced = change(app)
     workflow_id = meant(app, synced, name)
     if as_json:
         dump(engine.cancel_workflow(synced.place, workflow_id, reason=reason))
@@ -200,7 +201,7 @@ def define(app: App, file: Path, only_check: bool, replace: bool) -> None:
     if only_check:
         say(f"{definition.name} is right: {steps}.")
         return
-    place = app.change(save=False, stay=False).place
+    place = change(app, save=False, stay=False).place
     path = lifecycle.define(place, file, definition, replace=replace)
     say(f"Workflow defined: {definition.name}, {steps}. It lies in {place.store.relative(path)}")
     say(f"  Begin one: holdfast pipeline start {definition.name}")

@@ -95,12 +95,12 @@ def update(
     """
     made = _texts(artifacts)
 
-    def change(place: Place, workflow_id: str) -> dict[str, Any]:
+    def operation(place: Place, workflow_id: str) -> dict[str, Any]:
         return engine.update_workflow_state(
             place, workflow_id, step, status=status, artifacts=made, error=error
         )
 
-    answer(app, name, "advanced", change, as_json=as_json)
+    answer(app, name, "advanced", operation, as_json=as_json)
 
 
 def _texts(values: tuple[str, ...]) -> dict[str, str]:
@@ -126,7 +126,7 @@ def approve(
 ) -> None:
     """A person approves the work of STEP, by default of the one that waits for it."""
 
-    def change(place: Place, workflow_id: str) -> dict[str, Any]:
+    def operation(place: Place, workflow_id: str) -> dict[str, Any]:
         return engine.approve_step(
             place,
             workflow_id,
@@ -135,7 +135,7 @@ def approve(
             selected_variant=variant,
         )
 
-    answer(app, name, "approved", change, as_json=as_json)
+    answer(app, name, "approved", operation, as_json=as_json)
 
 
 @pipeline.command()
@@ -149,7 +149,7 @@ def reject(
 ) -> None:
     """A person sends the work of STEP back, by default of the one that waits for approval."""
 
-    def change(place: Place, workflow_id: str) -> dict[str, Any]:
+    def operation(place: Place, workflow_id: str) -> dict[str, Any]:
         return engine.approve_step(
             place,
             workflow_id,
@@ -158,7 +158,7 @@ def reject(
             modifications=pairs(modifications),
         )
 
-    answer(app, name, "sent back", change, as_json=as_json)
+    answer(app, name, "sent back", operation, as_json=as_json)
 
 
 def _waiting(place: Place, workflow_id: str) -> int:

@@ -185,12 +185,17 @@ def start_workflow(
     workflow_type: str,
     *,
     session_name: str | None = None,
+    environment_session: str | None = None,
     scene_id: str | None = None,
     blueprint: str | None = None,
     level: str | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """Begin a workflow; the answer is its status."""
+    """Begin a workflow; the answer is its status.
+
+    It runs in the session *session_name*, else that of the environment, else the only open one;
+    "global" is for none.
+    """
     if workflow_type == GENERATION:
         beginning = beginnings.generation(scene_id or "", blueprint)
     elif workflow_type == PLANNING:
@@ -198,7 +203,7 @@ def start_workflow(
     else:
         definition = definitions.defined(place.store, workflow_type)
         beginning = beginnings.defined(definition, context or {})
-    held = lifecycle.start(place, beginning, session_name)
+    held = lifecycle.start(place, beginning, session_name, environment_session)
     return get_workflow_status(place, held.id)
 
 

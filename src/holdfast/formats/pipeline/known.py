@@ -95,7 +95,9 @@ def look(store: Store, location: Location) -> Seen:
         if stamp and not held.problems:
             seen.stamps[workflow_id] = stamp
     all_known = len(known) == len(seen.rows) == len(seen.stamps) and not seen.held
-    seen.is_kept = all_known and index == _index_stamp(store, location)
+    indexed = _index_stamp(store, location)
+    has_index = indexed is not None or not (store.root / location.states).is_dir()
+    seen.is_kept = all_known and has_index and index == indexed
     return seen
 
 

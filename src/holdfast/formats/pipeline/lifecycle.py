@@ -7,17 +7,27 @@ good copy is used.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from holdfast.errors import IllegalMove, StateUnreadable
+from holdfast.errors import IllegalMove, StateUnreadable, StateUnwritable
 from holdfast.formats.base import Place
-from holdfast.formats.pipeline import beginnings, definitions, files, index, logs, machine, places
+from holdfast.formats.document import stamp
+from holdfast.formats.pipeline import (
+    beginnings,
+    definitions,
+    files,
+    index,
+    logs,
+    machine,
+    places,
+    sessions,
+)
 from holdfast.formats.pipeline.beginnings import Beginning
 from holdfast.formats.pipeline.definitions import Definition
 from holdfast.formats.pipeline.model import State
@@ -44,24 +54,20 @@ class _Told:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-def stamp(now: datetime) -> str:
-    """Whole seconds, as the document has them."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def start(place: Place, beginning: Beginning, session: str | None = None) -> Held:
-    """Begin a workflow, in *session* or globally."""
+def start(
+    place: Place,
+    beginning: Beginning,
+    session: str | None = None,
+    in_environment: str | None = None,
+) -> Held:
+    """Begin a workflow, in the session that is active; see `sessions.active`."""
     store, at = place.store, stamp(place.now)
-    location = Location(places.checked_session(session) if session else None)
     with store.lock(COMMAND_WAIT):
-        if session and session not in places.session_names(store):
-            raise IllegalMove(
-                f"there is no session {session!r}",
-                hint=f"Create it first: holdfast pipeline session create {session}",
-            )
+        sessions.finish(store, at)
+        location = Location(sessions.active(store, session, in_environment))
         workflow_id = places.new_id(store, beginning.kind, beginning.subject, place.now)
         working_dir = location.run(beginning.kind, workflow_id)
-        state = beginnings.state(beginning, at, workflow_id, session, working_dir)
+        state = beginnings.state(beginning, at, workflow_id, location.session, working_dir)
         store.make_folder(store.root / working_dir)
         held = _put(place, store.root / location.state(workflow_id), state)
         _follow(place, held, _Told("started", state.current), None)
@@ -161,6 +167,14 @@ def define(place: Place, file: Path, definition: Definition, *, replace: bool = 
     return path
 
 
+def finish(place: Place) -> list[str]:
+    """Bring to an end what a command on a session was interrupted in; what to say of it."""
+    if not sessions.is_unfinished(place.store):
+        return []
+    with place.store.lock(COMMAND_WAIT):
+        return sessions.finish(place.store, stamp(place.now))
+
+
 def _change(place: Place, workflow_id: str, move: Move, told: _Told) -> Held:
     with place.store.lock(COMMAND_WAIT):
         return _changed(place, workflow_id, move, told)
@@ -168,6 +182,7 @@ def _change(place: Place, workflow_id: str, move: Move, told: _Told) -> Held:
 
 def _changed(place: Place, workflow_id: str, move: Move, told: _Told) -> Held:
     """Make *move* on the workflow as it is now; to be called inside the lock."""
+    sessions.finish(place.store, stamp(place.now))
     held = files.find(place.store, workflow_id)
     if held.problems and not held.broken:
         raise StateUnreadable(held.path, held.problems[0])
@@ -209,7 +224,9 @@ def _follow(place: Place, held: Held, told: _Told, before: State | None) -> None
 
 def _note(place: Place, held: Held, event: str, step: int | None, **details: object) -> None:
     at = stamp(place.now)
-    logs.append(place.store, held.id, at, event, step=step, by=place.saver, **details)
+    # As with the index: the move is made, and must not seem to have failed.
+    with contextlib.suppress(StateUnwritable):
+        logs.append(place.store, held.id, at, event, step=step, by=place.saver, **details)
 
 
 def _without_empty(place: Place, folder: Path) -> list[str]:
