@@ -140,3 +140,48 @@ def test_a_server_that_hangs_is_not_waited_for_long(
     assert (place.project / "three.py").read_text() == "written"
     assert "is in phase 1 of 5: Stage 1" in first_after(stand_in.requests).text
     assert "three.py" in words(session.messages)
+
+
+def test_a_pipeline_goes_on_at_the_right_step(binary: Path, place: Workplace) -> None:
+    """Taken through its steps by the tools, compacted, and taken on from where it was."""
+    add(place, binary, "holdfast", "mcp")
+    begun = place.holdfast("pipeline", "start", "generation", "--scene", "0204", "--json")
+    identity = json.loads(begun)["workflow_id"]
+
+    def step(number: int, status: str) -> Reply:
+        return asks("update_workflow_state", workflow_id=identity, step=number, status=status)
+
+    with StandIn() as stand_in, place.client(binary, stand_in) as session:
+        session.send("begin")
+        stand_in.queue += [
+            *(
+                step(number, status)
+                for number in (1, 2, 3)
+                for status in ("in_progress", "completed")
+            ),
+            step(4, "in_progress"),  # refused: a person has to approve step 3 first
+            asks("get_next_step", workflow_id=identity),
+        ]
+        session.send("take the first three steps")
+        session.compact()
+        stand_in.queue += [
+            asks("approve_step", workflow_id=identity, step=3, approved=True),
+            step(4, "in_progress"),
+            asks("get_workflow_status", workflow_id=identity),
+        ]
+        session.send("the person has approved")
+        session.send("the last turn")
+        session.close()
+    restored = first_after(stand_in.requests).text
+    assert identity in restored
+    assert "is in phase 3 of 7: Verification Plan" in restored
+    assert any(
+        "Error executing tool update_workflow_state" in each.text for each in stand_in.requests
+    )
+    last = stand_in.requests[-1].text
+    assert '"current_step":4' in last
+    assert trouble(session.messages) == []
+    (state,) = (place.project / "workspace/workflow-state").glob("generation-*.json")
+    steps = json.loads(state.read_bytes())["generation"]["steps"]
+    statuses = [each["status"] for each in steps]
+    assert statuses == ["completed"] * 3 + ["in_progress"] + ["pending"] * 3
