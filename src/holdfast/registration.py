@@ -35,16 +35,21 @@ ON_PATH = Program(NAME)
 # The plugin brings a script that finds the plugin's own environment. It is given to sh, so that it
 # needs no mark as executable, which is lost in many an archive.
 PLUGIN = Program("sh", ("${CLAUDE_PLUGIN_ROOT}/bin/holdfast",))
-# The fields of an event that its answer follows from, as the client fills them in.
-_FIELDS = {
-    name: f"${{{name}}}"
-    for name in (
-        *("hook_event_name", "session_id", "cwd", "agent_id"),
-        *("tool_name", "tool_input", "error", "is_interrupt"),
-    )
+# What the client fills in for the server. Of a file that is read or written, only where it lies: its
+# text may be long, and would be sent as JSON within JSON.
+_ABOUT = {name: f"${{{name}}}" for name in ("hook_event_name", "session_id", "cwd", "agent_id")}
+_ABOUT_FILE = {
+    **_ABOUT,
+    "tool_name": "${tool_name}",
+    "tool_input": {name: f"${{tool_input.{name}}}" for name in ("file_path", "notebook_path")},
 }
-# What a tool has answered may be long, and of most it does not count.
-_FIELDS_AND_RESPONSE = {**_FIELDS, "tool_response": "${tool_response}"}
+_ABOUT_CALL = {
+    **_ABOUT,
+    **{
+        name: f"${{{name}}}"
+        for name in ("tool_name", "tool_input", "tool_response", "error", "is_interrupt")
+    },
+}
 # Where the server does not answer, the client goes on after so many seconds.
 _SERVER_PATIENCE = 5
 
@@ -58,17 +63,17 @@ def hooks(
 
 
 def _by_server() -> dict[str, Any]:
-    def ask(fields: Mapping[str, str]) -> dict[str, object]:
+    def ask(fields: Mapping[str, object]) -> dict[str, object]:
         asked = {"type": "mcp_tool", "server": NAME, "tool": HOOK_TOOL}
         return {**asked, "input": dict(fields), "timeout": _SERVER_PATIENCE}
 
     return {
-        "PreToolUse": [_on(_WRITING, ask(_FIELDS))],
+        "PreToolUse": [_on(_WRITING, ask(_ABOUT_FILE))],
         "PostToolUse": [
-            _on(f"Read|{_WRITING}", ask(_FIELDS)),
-            _on(_NOTED, ask(_FIELDS_AND_RESPONSE)),
+            _on(f"Read|{_WRITING}", ask(_ABOUT_FILE)),
+            _on(_NOTED, ask(_ABOUT_CALL)),
         ],
-        "PostToolUseFailure": [_on("Bash", ask(_FIELDS))],
+        "PostToolUseFailure": [_on("Bash", ask(_ABOUT_CALL))],
     }
 
 

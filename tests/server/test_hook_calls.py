@@ -30,13 +30,17 @@ def filled_in(payload: Mapping[str, Any]) -> dict[str, Any]:
     (entry,) = (
         group["hooks"][0] for group in hooks if tool in str(group.get("matcher", "")).split("|")
     )
-    return {name: _text(payload.get(name, "")) for name in entry["input"]}
+    return {name: _filled(text, payload) for name, text in entry["input"].items()}
 
 
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value)
+def _filled(text: Any, payload: Mapping[str, Any]) -> Any:
+    """What becomes of "${field.path}": text as it is, all else as JSON, nothing as nothing."""
+    if isinstance(text, dict):
+        return {name: _filled(each, payload) for name, each in text.items()}
+    value: Any = payload
+    for name in text.removeprefix("${").removesuffix("}").split("."):
+        value = value.get(name, "")
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def by_process(project: Project, payload: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Tool events of the client, answered by this process instead of one for each.
 
-The client fills in the fields of an `mcp_tool` hook one by one, as text: objects as JSON, and what an
-event does not have as nothing. Put together again, they take the way of every hook. Only tool events
+The client fills in the fields of an `mcp_tool` hook (registration.py) one by one, as text: objects as
+JSON, and what an event does not have as nothing. Put together again, they take the way of every hook. Only tool events
 come here: were the server dead, no restore could come from it.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -25,12 +26,17 @@ def main(arguments: Sequence[str] = ()) -> int:
         return _refused(f"the server needs the MCP SDK: {error}", _INSTALLATION)
     # A traceback is no answer to Ctrl-C, and every write is whole or absent.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # What is loaded stays. To look through it for garbage takes longer than an answer may.
+    gc.freeze()
+    # A tool event is not to wait for the turn of a thread that is reading every state.
+    sys.setswitchinterval(_TURN)
     service.serve(Surroundings.from_environment())
     # The client has gone. A tool that still waits for a lock must not keep the process.
     sys.stderr.flush()
     os._exit(0)
 
 
+_TURN = 0.0005  # seconds
 _INSTALLATION = (
     "pipx install '/path/to/holdfast[mcp]', or uv tool install '/path/to/holdfast[mcp]'; "
     "beside the plugin as well, whose own environment has no server."
