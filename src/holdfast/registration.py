@@ -125,6 +125,12 @@ def text(
     return written + "\n"
 
 
+def adding(program: Program) -> str:
+    """The command that tells the client of the server that *program* starts, in all projects."""
+    started = shlex.join([program.command, *program.first, "mcp"])
+    return f"claude mcp add --scope user {NAME} -- {started}"
+
+
 class Hook(NamedTuple):
     """One hook of ours, as settings register it."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -127,7 +126,7 @@ def install(app: App, named: Scope | None, by_server: bool, dry_run: bool) -> No
         copy = installing.install(change, here.state_dir)
         _tell_what_was_registered(change, faults, program, copy)
         if by_server:
-            say(f"Tell Claude Code of the server that answers tool events: {_adding(program)}")
+            say(f"Tell Claude Code of the server that answers tool events: {registration.adding(program)}")
         _tell_what_comes_next(new_folder=new_folder)
         warnings = [*_tracked(place), *warnings]
     _warn(warnings)
@@ -145,12 +144,6 @@ def _tell_what_was_registered(
         say(f"  started as {line}, since `holdfast` alone may not be found everywhere")
     if copy:
         say(f"  what was there before: {copy}")
-
-
-def _adding(program: Program) -> str:
-    """The command that makes *program* a server of the client's, in all projects."""
-    started = shlex.join([program.command, *program.first, "mcp"])
-    return f"claude mcp add --scope user {registration.NAME} -- {started}"
 
 
 def _tell_what_comes_next(*, new_folder: bool) -> None:

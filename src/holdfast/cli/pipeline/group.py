@@ -25,7 +25,7 @@ def pipeline() -> None:
 
 
 def change(app: App, *, save: bool = True, stay: bool = True) -> Synced:
-    """As `App.change`; a commit or cancel of a session that was interrupted is finished first."""
+    """As `App.change`; what a command was interrupted in is finished first."""
     synced = app.change(save=save, stay=stay)
     for line in lifecycle.finish(synced.place):
         say_aside(line)

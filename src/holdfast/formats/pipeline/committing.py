@@ -194,13 +194,10 @@ def _copy(store: Store, copy: Copy, undo: contextlib.ExitStack) -> None:
 
 def _remove(store: Store, path: Path) -> None:
     """Take back a copy, with the folders that were made for it."""
-    if path.parent.is_dir():
-        store.remove(path)
-    with contextlib.suppress(OSError):  # one is not empty, or is not there
-        for folder in path.parents[:-1]:
-            if folder == store.root / GLOBAL.base:
-                break
-            folder.rmdir()
+    store.remove(path, folder_too=False)
+    with contextlib.suppress(OSError):  # one is not empty, or was not made
+        for folder in path.relative_to(store.root / GLOBAL.base).parents[:-1]:
+            (store.root / GLOBAL.base / folder).rmdir()
 
 
 def _publish(

@@ -168,11 +168,14 @@ def define(place: Place, file: Path, definition: Definition, *, replace: bool = 
 
 
 def finish(place: Place) -> list[str]:
-    """Bring to an end what a command on a session was interrupted in; what to say of it."""
-    if not sessions.is_unfinished(place.store):
+    """Bring to an end what a command was interrupted in; what to say of it."""
+    store, at = place.store, stamp(place.now)
+    if files.look(store).is_indexed and not sessions.is_unfinished(store):
         return []
-    with place.store.lock(COMMAND_WAIT):
-        return sessions.finish(place.store, stamp(place.now))
+    with store.lock(COMMAND_WAIT):
+        told = sessions.finish(store, at)
+        index.update(store, at)
+        return told
 
 
 def _change(place: Place, workflow_id: str, move: Move, told: _Told) -> Held:
