@@ -126,7 +126,9 @@ def install(app: App, named: Scope | None, by_server: bool, dry_run: bool) -> No
         copy = installing.install(change, here.state_dir)
         _tell_what_was_registered(change, faults, program, copy)
         if by_server:
-            say(f"Tell Claude Code of the server that answers tool events: {registration.adding(program)}")
+            say(
+                f"Tell Claude Code of the server that answers tool events: {registration.adding(program)}"
+            )
         _tell_what_comes_next(new_folder=new_folder)
         warnings = [*_tracked(place), *warnings]
     _warn(warnings)
