@@ -124,6 +124,20 @@ def test_a_client_that_stops_reading_is_waited_for(project: Project) -> None:
             assert server.answer(number)["result"]["tools"]
 
 
+def test_a_project_that_is_removed_meanwhile(project: Project) -> None:
+    """Its folder is gone; the server is not, and says nothing aside."""
+    with wire(project) as server:
+        server.shake_hands()
+        project.root.rename(project.root.with_name("elsewhere"))
+        for tool in ("workflow_status", "workflow_list", "list_workflows"):
+            number = server.request("tools/call", name=tool, arguments={})
+            assert "content" in server.answer(number)["result"]
+        project.root.with_name("elsewhere").rename(project.root)
+        assert server.is_served()
+        server.stdin.close()
+        assert server.ending(SOON) == (0, "")
+
+
 def test_nothing_but_the_protocol_is_on_stdout(project: Project) -> None:
     """Whatever a tool starts or prints."""
     project.git("init", "-q", "-b", "main")

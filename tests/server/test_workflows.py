@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,6 +51,17 @@ def test_the_tools_have_real_schemas_and_only_look(project: Project) -> None:
         annotations = listed[name].annotations
         assert annotations
         assert annotations.read_only_hint
+
+
+def test_the_document_has_every_tool(project: Project) -> None:
+    """A row each, in the order in which they are listed; and which of them change something."""
+    text = (Path(__file__).parents[2] / "docs/mcp.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([a-z_]+)` \|.*\|([^|]*)\|$", text, re.MULTILINE)
+    listed = talk(project, tools)[0]
+    assert [name for name, _ in rows] == [each.name for each in listed]
+    hints = {each.name: each.annotations for each in listed}
+    changing = [name for name, each in hints.items() if each and not each.read_only_hint]
+    assert [name for name, changes in rows if changes.strip()] == changing
 
 
 def test_each_answer_is_of_its_schema(project: Project) -> None:
