@@ -68,6 +68,19 @@ def test_one_id_is_one_workflow(store: Store, holdfast_project: Project) -> None
     assert files.find(store, ONE, "b").state.status == "failed"
 
 
+@pytest.mark.parametrize(
+    ("content", "there"), [(None, False), ('{"x": 1}', False), ("{ torn", True)]
+)
+def test_whether_there_is_any(
+    content: str | None, there: bool, store: Store, holdfast_project: Project
+) -> None:
+    if content:
+        holdfast_project.write(f"{GLOBAL.states}/{ONE}.json", content)
+    assert files.is_any(store) == there
+    put(holdfast_project, TWO, "a")
+    assert files.is_any(store)
+
+
 def test_one_is_found_by_its_id_alone(store: Store, holdfast_project: Project) -> None:
     path = put(holdfast_project, ONE, "a")
     assert files.find(store, ONE).path == path
@@ -97,7 +110,7 @@ def test_what_somebody_else_keeps_there_is_left_alone(
 
 def test_a_state_whose_name_is_no_id_is_told(store: Store, holdfast_project: Project) -> None:
     path = put(holdfast_project, ONE)
-    path.rename(path.with_name("my state.json"))
+    path.rename(path.with_name("state?.json"))
     (lost,) = files.look(store).unusable
     assert lost.is_ours
     assert "name" in lost.reason

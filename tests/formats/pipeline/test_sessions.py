@@ -160,6 +160,15 @@ def test_what_is_rewritten_are_paths_of_what_was_copied(
     ]
 
 
+def test_a_workflow_without_artefacts_has_its_folder(holdfast_project: Project) -> None:
+    """Its state names it, and whoever goes on writes into it."""
+    put(holdfast_project, ONE, NAME, artefacts={})
+    (holdfast_project.root / SESSION.run("generation", ONE)).mkdir(parents=True)
+    commit(holdfast_project)
+    section = json_of(holdfast_project, GLOBAL.state(ONE))["generation"]
+    assert (holdfast_project.root / section["artifacts"]["working_dir"]).is_dir()
+
+
 def test_what_was_committed_goes_on_globally_and_the_session_with_what_is_new(
     project: Project,
 ) -> None:

@@ -195,15 +195,26 @@ def _copy(store: Store, copy: Copy, undo: contextlib.ExitStack) -> None:
 def _remove(store: Store, path: Path) -> None:
     """Take back a copy, with the folders that were made for it."""
     store.remove(path, folder_too=False)
+    _remove_empty(store, path.parent)
+
+
+def _remove_empty(store: Store, folder: Path) -> None:
+    top = store.root / GLOBAL.base
     with contextlib.suppress(OSError):  # one is not empty, or was not made
-        for folder in path.relative_to(store.root / GLOBAL.base).parents[:-1]:
-            (store.root / GLOBAL.base / folder).rmdir()
+        while folder != top:
+            folder.rmdir()
+            folder = folder.parent
 
 
 def _publish(
     store: Store, location: Location, held: Held, at: str, undo: contextlib.ExitStack
 ) -> None:
     """Write the global state of a workflow, then mark the session's."""
+    kind = held.state.workflow_type
+    if (store.root / location.run(kind, held.id)).is_dir():
+        folder = store.root / GLOBAL.run(kind, held.id)  # it is named, although it may be empty
+        undo.callback(_remove_empty, store, folder)
+        store.make_folder(folder)
     marks = {"committed_from_session": location.session, "committed_at": at}
     target = store.root / GLOBAL.state(held.id)
     if not os.path.lexists(target):

@@ -66,6 +66,16 @@ def look(store: Store) -> Found:
     return found
 
 
+def is_any(store: Store) -> bool:
+    """Whether there is a workflow, or what is meant as one; found out with the first."""
+    there = (
+        states.read(store, Path(entry.path))
+        for location in places.locations(store)
+        for entry in places.entries(store, location)
+    )
+    return any(isinstance(each, Held) or each.is_ours for each in there)
+
+
 def by_creation(row: Row) -> tuple[str, str]:
     return str(row.created_at or ""), row.workflow_id
 

@@ -29,8 +29,7 @@ class Pipeline:
         return places.state_paths(root)
 
     def present(self, place: Place) -> bool:
-        found = files.look(place.store)
-        return bool(found.rows or any(each.is_ours for each in found.unusable))
+        return files.is_any(place.store)
 
     def sync(self, place: Place, wait: float | None) -> Survey:
         found = files.look(place.store)

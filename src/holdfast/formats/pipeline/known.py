@@ -19,7 +19,7 @@ from holdfast.formats.holding import Unusable
 from holdfast.formats.pipeline import places, states
 from holdfast.formats.pipeline.places import Location
 from holdfast.formats.pipeline.states import Held
-from holdfast.regular import read_json
+from holdfast.regular import read_file
 from holdfast.store import LARGEST, Store
 from holdfast.versions import is_newer, stamped
 
@@ -142,9 +142,10 @@ def _path(store: Store, location: Location) -> Path:
 
 
 def _record(path: Path) -> dict[str, Any]:
+    """As JSON; how deep it is nested is not looked at, which would take as long as reading it."""
     try:
-        record = read_json(path, LARGEST_LIST)
-    except StateUnreadable:
+        record = json.loads(read_file(path, LARGEST_LIST)[0])
+    except (StateUnreadable, ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}
 

@@ -1,7 +1,8 @@
 """Where workflows lie, and what they are called.
 
-A name comes from a command line or a file's name and becomes part of a path, so it is checked: it has
-no slash, does not begin with a dot, and is no longer than a file system takes.
+A name comes from a command line or from a folder that somebody made, and becomes part of a path. So it
+is checked: it has no slash and nothing that cannot be printed, does not begin with a dot or as an
+option, and is no longer than a file system takes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ LOGS = f"{WORKSPACE}/logs/workflow-orchestration"
 INDEX = "index.json"
 NO_SESSION = "global"  # what somebody writes who wants no session, so none has this name
 
-_NAME = re.compile(r"\w(?:[\w.-]*[\w-])?")
+_NO_NAME = re.compile(r"^[.\s-]|[.\s]$|[/\\:*?\"<>|]|^$")  # Windows has more than others
 _LONGEST = 120  # bytes; with an ending it still has to be a file's name
 _LONGEST_SUBJECT = 60
 _NO_PART = re.compile(r"[^\w.-]+")
@@ -66,7 +67,7 @@ def log(workflow_id: str) -> str:
 
 def is_name(text: str) -> bool:
     """Whether *text* may be the name of a session or of a type."""
-    return bool(_NAME.fullmatch(text)) and len(os.fsencode(text)) <= _LONGEST
+    return text.isprintable() and not _NO_NAME.search(text) and len(os.fsencode(text)) <= _LONGEST
 
 
 def is_id(text: str) -> bool:

@@ -15,6 +15,7 @@ from holdfast.formats.document import moment
 from holdfast.formats.pipeline import definitions, facts
 from holdfast.formats.pipeline.definitions import Definition
 from holdfast.formats.pipeline.files import Found
+from holdfast.formats.pipeline.machine import awaits_approval
 from holdfast.formats.pipeline.model import State, Step
 from holdfast.formats.pipeline.states import Held
 from holdfast.project import contains
@@ -80,7 +81,7 @@ def _called(state: State, step: Step) -> str:
 def _briefing(held: Held, stands: Standing, place: Place) -> Briefing:
     state, definition = held.state, definitions.of(held.state)
     step, following, blocked = facts.next_of(state, definition)
-    waits = state.status == "waiting_approval" and blocked is not None
+    waits = step is not None and not state.over and awaits_approval(step, definition)
     return Briefing(
         name=held.id,
         kind=state.workflow_type,
@@ -89,20 +90,23 @@ def _briefing(held: Held, stands: Standing, place: Place) -> Briefing:
         phase_name=step.title if step else f"Phase {state.current}",
         status=state.status,
         next_action=_next_action(state, definition),
-        gate=blocked.reason if waits and blocked else None,
+        gate=facts.in_the_way(state, definition, step).reason if step and waits else None,
         reading=tuple(dict.fromkeys(_reading(state, place.root))) if not state.over else (),
         context=tuple(_context(state, definition).items()),
         state_path=place.store.relative(held.path),
-        kept_with=("holdfast pipeline next", *_kept_with(state, None if blocked else following)),
+        kept_with=(
+            "holdfast pipeline next",
+            *_kept_with(state, None if blocked else following, waits=waits),
+        ),
         ended_with=_ended_with(state, stands),
     )
 
 
-def _kept_with(state: State, following: Step | None) -> Iterator[str]:
+def _kept_with(state: State, following: Step | None, *, waits: bool) -> Iterator[str]:
     """The command for what is due now; an approval is a person's."""
     if following:
         yield f"holdfast pipeline update {following.number} --status in_progress"
-    elif state.status == "in_progress":
+    elif not (waits or state.over):
         yield f"holdfast pipeline update {state.current} --status completed"
 
 
