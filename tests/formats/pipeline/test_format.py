@@ -34,8 +34,10 @@ NEXT_ACTIONS = [
     "Step 4 (Generation) is in progress. prose-writer must complete it, with draft, compliance_echo",
     "Begin step 5 (Fast Compliance Check) with blueprint-compliance-fast-checker",
     "Step 5 (Fast Compliance Check) is in progress. blueprint-compliance-fast-checker must complete it, with fast_compliance_result",
-    "Step 4 (Generation) is in progress, attempt 2 of 3. prose-writer must complete it, with draft, compliance_echo. "
-    + "Attempt 1 failed, so put special stress on this: no reason was given",
+    (
+        "Step 4 (Generation) is in progress, attempt 2 of 3. prose-writer must complete it, with draft, compliance_echo. "
+        "Attempt 1 failed, so put special stress on this: no reason was given"
+    ),
 ]
 
 
