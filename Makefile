@@ -13,7 +13,7 @@ help:
 	@echo 'make demo    one whole compaction cycle in a throw-away project'
 	@echo 'make test    all tests'
 	@echo 'make check   lint, types, import contract'
-	@echo 'make bench   the speed of each hook, as a ratio to a bare interpreter'
+	@echo 'make bench   the speed of each hook, as a ratio to a bare interpreter, and of the MCP server'
 	@echo 'make picture the picture in the README, from a real run'
 	@echo 'make clean   remove everything that make made'
 
@@ -31,6 +31,7 @@ check: .venv/.ready
 
 bench: .venv/.ready
 	BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python bench/run.py
+	$(BIN)/python bench/server.py
 
 picture: .venv/.ready
 	$(BIN)/python docs/picture.py
