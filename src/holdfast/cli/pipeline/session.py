@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from holdfast.cli.app import App, dump, json_option, pass_app, say
-from holdfast.cli.pipeline.group import pipeline
+from holdfast.cli.pipeline.group import change, pipeline
 from holdfast.cli.terminal import fixed, put
 from holdfast.columns import pad
 from holdfast.formats.pipeline import places, sessions
@@ -42,7 +42,7 @@ _NAME = click.argument("name", shell_complete=_sessions)
 @pass_app
 def create(app: App, name: str) -> None:
     """Make a session, with an empty index of its workflows."""
-    sessions.create(app.change(save=False, stay=False).place, name)
+    sessions.create(change(app, save=False, stay=False).place, name)
     say(f"Session created: {name}. It lies in {Location(name).base}")
 
 
@@ -55,7 +55,7 @@ def commit(app: App, name: str) -> None:
     From then on the global ones count; the session keeps what it has until it is cancelled. Nothing
     that is there already is replaced: where something else is in the way, nothing is committed.
     """
-    done = sessions.commit(app.change().place, name)
+    done = sessions.commit(change(app).place, name)
     say(
         f"Session committed: {name}, {counted(len(done.workflows), 'workflow')} "
         f"with {counted(len(done.copies), 'artefact')}"
@@ -76,7 +76,7 @@ def cancel(app: App, name: str, dry_run: bool) -> None:
     if dry_run:
         removals = sessions.would_cancel(app.look().place, name)
     else:
-        removals = sessions.cancel(app.change().place, name)
+        removals = sessions.cancel(change(app).place, name)
         say(f"Session cancelled: {name}")
     for path in removals.paths:
         say(f"  {'would be removed' if dry_run else 'removed'}: {one_line(path)}")

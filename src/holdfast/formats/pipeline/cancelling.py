@@ -47,13 +47,20 @@ def listed(store: Store, location: Location) -> Removals:
     seen = known.look(store, location)
     unreadable = [each.path.stem for each in seen.unusable if each.is_ours]
     own = [row.workflow_id for row in seen.rows if row.committed_from_session is None]
-    logged = [each for each in own if os.path.lexists(store.root / places.log(each))]
+    logged = [each for each in own if _has_own_log(store, each)]
     return Removals(
         location,
         states=(*(row.workflow_id for row in seen.rows), *unreadable),
         runs=tuple(_runs(store.root / location.base)),
         logs=tuple(logged),
     )
+
+
+def _has_own_log(store: Store, workflow_id: str) -> bool:
+    """Whether the log is the session's: a global workflow of the same id has the same one."""
+    path = store.root / places.log(workflow_id)
+    is_global = os.path.lexists(store.root / places.GLOBAL.state(workflow_id))
+    return os.path.lexists(path) and store.holds(path.parent) and not is_global
 
 
 def _runs(folder: Path) -> list[str]:
@@ -99,7 +106,8 @@ def carry_out(store: Store, removals: Removals) -> None:
     for name in removals.runs:
         _remove_tree(store, store.root / location.base / name)
     for workflow_id in removals.logs:
-        logs.remove(store, workflow_id)
+        if _has_own_log(store, workflow_id):
+            logs.remove(store, workflow_id)
     for name in removals.states:
         _remove_state(store, store.root / location.state(name))
     _remove_rest(store, location)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import IllegalMove, StateUnreadable
+from holdfast.errors import IllegalMove, StateUnreadable, StateUnwritable
 from holdfast.formats.document import encoded
 from holdfast.formats.holding import Unusable
 from holdfast.formats.pipeline import known, logs, places
@@ -90,14 +91,26 @@ def carry_on(store: Store, location: Location, workflow_ids: list[str], at: str)
         if isinstance(held, Unusable) or held.problems or _is_taken(store, location, workflow_id):
             left.append(workflow_id)
             continue
-        if not held.state.committed_from_session:
-            with contextlib.ExitStack() as undo:
-                for copy in _copies(store, location, held):
-                    _copy(store, copy, undo)
-                _publish(store, location, held, at, undo)
-                undo.pop_all()
+        try:
+            _carry_on_with(store, location, held, at)
+        except (IllegalMove, StateUnreadable):  # it would stand in everybody's way for ever
+            left.append(workflow_id)
+            continue
         _log(store, location, workflow_id, at)
     return left
+
+
+def _carry_on_with(store: Store, location: Location, held: Held, at: str) -> None:
+    if held.state.committed_from_session:
+        return
+    copies = list(_copies(store, location, held))
+    if any(_differs(store, each) for each in copies):
+        raise IllegalMove(f"something else lies where artefacts of {held.id!r} are to go")
+    with contextlib.ExitStack() as undo:
+        for copy in copies:
+            _copy(store, copy, undo)
+        _publish(store, location, held, at, undo)
+        undo.pop_all()
 
 
 def _is_taken(store: Store, location: Location, workflow_id: str) -> bool:
@@ -187,9 +200,10 @@ def _copy(store: Store, copy: Copy, undo: contextlib.ExitStack) -> None:
     target = store.root / copy.target
     if os.path.lexists(target):
         return  # the same file, as the plan has found out, or copied before a commit was killed
-    data = _content(store.root / copy.source)
+    source = store.root / copy.source
+    data, mode = _content(source), stat.S_IMODE(source.stat().st_mode)
     undo.callback(_remove, store, target)
-    store.write(target, data)
+    store.write(target, data, mode)
 
 
 def _remove(store: Store, path: Path) -> None:
@@ -237,7 +251,7 @@ def _rewritten(store: Store, location: Location, data: Any) -> Any:
 
 
 def _rewritten_path(store: Store, location: Location, text: str) -> str:
-    for above in ("", f"{store.root.as_posix()}/"):
+    for above in ("", "./", f"{store.root.as_posix()}/"):
         inside = text.removeprefix(f"{above}{location.base}/")
         run, _, rest = inside.partition("/")
         if inside != text and rest and run.endswith("-runs"):
@@ -249,4 +263,6 @@ def _log(store: Store, location: Location, workflow_id: str, at: str) -> None:
     """Once, although a commit that was killed is taken up."""
     lines = logs.read(store, workflow_id)
     if not any(line.get("event") == "committed" and line.get("time") == at for line in lines):
-        logs.append(store, workflow_id, at, "committed", session=location.session)
+        # It is committed, and must not seem to have failed.
+        with contextlib.suppress(StateUnwritable):
+            logs.append(store, workflow_id, at, "committed", session=location.session)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from holdfast.errors import DefinitionInvalid, NoSuchWorkflow, StateUnreadable
-from holdfast.formats.pipeline.model import GENERATION, PLANNING, RESERVED, State, Step
+from holdfast.formats.pipeline.model import GENERATION, MOST_STEPS, PLANNING, RESERVED, State, Step
 from holdfast.formats.strictness import found, problems_of
 from holdfast.regular import decode_json, read_file
 from holdfast.store import Store
@@ -29,7 +29,6 @@ BUILT_IN = (GENERATION, PLANNING)
 
 _ENDINGS = (".toml", ".json")
 _LARGEST = 256 * 1024
-_MOST_STEPS = 100
 _SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LONGEST_NAME = 40
 
@@ -189,12 +188,13 @@ def _named(state: State) -> Definition | None:
 def _implied(state: State) -> Definition:
     steps = [_step_of(each) for each in state.steps]
     listed = {"phases": steps} if state.is_planning else {"steps": steps}
-    return Definition(name=state.workflow_type, **listed)  # type: ignore[arg-type]
+    return Definition.model_construct(name=state.workflow_type, **listed)  # type: ignore[arg-type]
 
 
 def _step_of(step: Step) -> StepDefinition:
+    """Unchecked: what can be read of a state may still be nothing that a definition allows."""
     asked = step.human_approval
-    return StepDefinition(
+    return StepDefinition.model_construct(
         step=step.number,
         name=step.title,
         agents=step.agents,
@@ -264,8 +264,8 @@ def problems(definition: Definition) -> Iterator[str]:
         yield "phases: expected either steps or phases, found both"
     if not definition.all:
         yield "steps: expected at least one step, found none"
-    if len(definition.all) > _MOST_STEPS:
-        yield f"steps: expected at most {_MOST_STEPS}, found {len(definition.all)}"
+    if len(definition.all) > MOST_STEPS:
+        yield f"steps: expected at most {MOST_STEPS}, found {len(definition.all)}"
         return
     numbering = list(_problems_of_numbers(definition))
     yield from numbering

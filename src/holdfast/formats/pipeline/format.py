@@ -14,6 +14,7 @@ from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
 from holdfast.formats.pipeline import definitions, facts, files, inspection, lifecycle, places
 from holdfast.formats.pipeline.files import Found
+from holdfast.formats.pipeline.states import Held
 from holdfast.formats.pipeline.telling import workflows_of
 
 
@@ -34,11 +35,11 @@ class Pipeline:
     def sync(self, place: Place, wait: float | None) -> Survey:
         found = files.look(place.store)
         survey = Survey()
-        if wait is not None and holding.copies_due(place.store, places.WORKSPACE, found.live):
+        if wait is not None and holding.copies_due(place.store, places.WORKSPACE, _kept(found)):
             try:
                 with place.store.lock(wait):
                     found = files.look(place.store)  # what was read outside the lock may be old
-                    holding.keep_copies(place.store, places.WORKSPACE, found.live)
+                    holding.keep_copies(place.store, places.WORKSPACE, _kept(found))
             except HoldfastError as error:
                 survey.failure = error
         survey.workflows = workflows_of(found, place)
@@ -65,6 +66,15 @@ class Pipeline:
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
         """The document asks for nothing."""
+
+
+def _kept(found: Found) -> list[Held]:
+    """What there is to be a copy of: what is worked on, and what was when we last copied it.
+
+    Else the copy of one that others have completed would bring it back.
+    """
+    read = (held for seen in found.seen for held in seen.held.values() if held.state.over)
+    return [*found.live, *(each for each in read if found.store.copied_since(each.path, 0))]
 
 
 def _id(workflow: Workflow) -> str:

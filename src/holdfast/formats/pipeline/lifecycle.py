@@ -138,8 +138,10 @@ def cancel(place: Place, workflow_id: str, reason: str | None = None) -> Cancell
     with place.store.lock(COMMAND_WAIT):
         held = _changed(place, workflow_id, move, _Told("cancelled", None, {"reason": reason}))
         location = files.location_of(place.store, held.path)
-        folder = place.root / location.run(held.state.workflow_type, workflow_id)
-        return Cancelled(held, tuple(_without_empty(place, folder)))
+        kind = held.state.workflow_type
+        folder = place.root / location.run(kind, workflow_id)
+        cleaned = _without_empty(place, folder) if places.is_name(kind) else []
+        return Cancelled(held, tuple(cleaned))
 
 
 def touch(place: Place, workflow_id: str) -> None:
@@ -199,13 +201,19 @@ def _changed(place: Place, workflow_id: str, move: Move, told: _Told) -> Held:
 
 def _put(place: Place, path: Path, state: State, previous: bytes | None = None) -> Held:
     """Write *state*, which can be read again; to be called inside the lock."""
-    encoded = state.encode()
+    try:
+        encoded = state.encode()
+        written = KIND.parse(encoded)
+    except ValueError as error:
+        raise IllegalMove(
+            f"the state of {state.workflow_id} could not be read again: {error}",
+            hint="Put what is nested or long into files, and give their paths as artefacts.",
+        ) from error
     if len(encoded) > LARGEST:
         raise IllegalMove(
             f"the state of {state.workflow_id} would be larger than {LARGEST // 2**20} MB",
             hint="Put texts into files, and give their paths as artefacts.",
         )
-    written = KIND.parse(encoded)
     place.store.write(path, encoded)
     place.store.keep(path, encoded, previous)
     return Held(path, encoded, place.now.timestamp(), written)
@@ -238,7 +246,7 @@ def _without_empty(place: Place, folder: Path) -> list[str]:
         return []
     removed = []
     for path, _, _ in os.walk(folder, topdown=False):
-        if not os.listdir(path):
+        with contextlib.suppress(OSError):  # it is not empty, or may not be removed
             os.rmdir(path)
             removed.append(place.store.relative(Path(path)))
     return removed

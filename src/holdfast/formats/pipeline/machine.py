@@ -202,9 +202,9 @@ def _asked(approval: Approval | None, at: str) -> Approval:
 
 
 def _complete(step: Step, at: str) -> None:
-    step.status, step.completed_at = "completed", at
     if step.attempts is not None:
         _end_attempt(step, step.attempts, at, "completed")
+    step.status, step.completed_at = "completed", at
 
 
 def _end_attempt(
@@ -212,7 +212,8 @@ def _end_attempt(
 ) -> Attempt:
     """Note how the current attempt ended; one that was completed may be judged a failure later."""
     history = attempts.history
-    own = history[-1] if history and history[-1].result == "completed" else None
+    judged = step.status == "completed" and history and history[-1].result == "completed"
+    own = history[-1] if judged else None
     if own is None or own.attempt != attempts.current:
         own = Attempt(attempt=attempts.current, result=result)
         own.started_at, own.completed_at = step.started_at, at
@@ -371,8 +372,9 @@ def resume(
     _refuse_too_early(after, definition, step)
     if from_step is not None or step.status in {"pending", "failed"}:
         _put_back_after(after, definition, number)
-        if step.status != "pending":
-            _put_back(step)
+        for each in after.steps:
+            if each.status == "failed" or (each is step and step.status != "pending"):
+                _put_back(each)
         _begin(step, definition, at)
     return _settled(after, definition, at), number
 
@@ -385,10 +387,12 @@ def _reopen(state: State) -> None:
 
 
 def _where_it_stopped(state: State, definition: Definition) -> int:
+    failed = [each.number for each in state.steps if each.status == "failed"]
     under_way = [each.number for each in state.steps if each.is_open]
     following = next_step(state, definition)
-    if under_way:
-        return min(under_way)
+    may_begin = [each for each in failed if not missing(state, definition, each)]
+    if may_begin or under_way:
+        return min(may_begin or under_way)
     return following.number if following else state.current
 
 

@@ -26,6 +26,7 @@ from holdfast.formats.document import (
 )
 
 GENERATION, PLANNING = "generation", "planning"
+MOST_STEPS = 100  # each is compared with all before it, at every event
 
 _OF_ALL = {
     **dict.fromkeys(("complete", "done", "success", "succeeded"), "completed"),
@@ -132,6 +133,9 @@ class Step(Open):
         return self.status != "pending" and not self.is_done
 
 
+_AT_MOST = Field(max_length=MOST_STEPS)
+
+
 class Section(Open):
     """What is kept of a workflow beyond its base: the section that is named after its type."""
 
@@ -142,8 +146,8 @@ class Section(Open):
     total_steps: int | None = None
     current_phase: int | None = None
     total_phases: int | None = None
-    steps: Annotated[list[Step], tolerant(_numbered("step"))] = []
-    phases: Annotated[list[Step], tolerant(_numbered("phase"))] = []
+    steps: Annotated[list[Step], _AT_MOST, tolerant(_numbered("step"))] = []
+    phases: Annotated[list[Step], _AT_MOST, tolerant(_numbered("phase"))] = []
     artifacts: Annotated[dict[str, Any], shaped(dict)] = {}
     # The definition that a defined workflow was begun with; definitions.py reads it.
     definition: Annotated[dict[str, Any] | None, _shaped_or_none] = None
@@ -196,7 +200,8 @@ class State(Document):
 
         The list counts: what is written beside it, by a jq line, cannot leave a step out.
         """
-        begun = [each.number for each in self.steps if each.is_open]
+        begun = [each.number for each in self.steps if each.status == "failed"]
+        begun = begun or [each.number for each in self.steps if each.is_open]
         done = [each.number for each in self.steps if each.is_done]
         if self.steps:
             return min(begun) if begun else max(done, default=self.steps[0].number)
@@ -250,6 +255,8 @@ def has_shape(data: object) -> bool:
     if not isinstance(data, Mapping):
         return False
     kind = data.get("workflow_type")
-    if not isinstance(kind, str) or kind in RESERVED or "workflow_id" not in data:
+    if not isinstance(kind, str) or not kind.isprintable() or kind in RESERVED:
+        return False
+    if "workflow_id" not in data:
         return False
     return "status" in data or isinstance(data.get(kind), Mapping)

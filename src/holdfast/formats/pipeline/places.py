@@ -96,7 +96,7 @@ def checked_id(text: str) -> str:
 
 
 def session_names(store: Store) -> list[str]:
-    """The sessions that there are: each is a folder. A link is none."""
+    """The sessions that there are: each is a folder. A link is none, nor is one with another's states."""
     folder = store.root / SESSIONS
     if not store.holds(folder):
         return []
@@ -108,6 +108,7 @@ def session_names(store: Store) -> list[str]:
                 if entry.is_dir(follow_symlinks=False)
                 and is_name(entry.name)
                 and entry.name != NO_SESSION
+                and not os.path.islink(store.root / Location(entry.name).states)
             )
     except OSError:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Collection, Iterator
 from datetime import timedelta
@@ -161,7 +162,9 @@ def _reading(state: State, root: Path) -> Iterator[str]:
     for step in state.steps:
         named += step.artifacts.values()
     for each in named:
-        if isinstance(each, str) and "\0" not in each:
+        if not isinstance(each, str):
+            continue
+        with contextlib.suppress(ValueError):  # no file can be called so
             real = os.path.realpath(root / each)
             if contains(str(root), real) and os.path.isfile(real):
                 yield f"@{os.path.relpath(root / each, root)}"
