@@ -14,6 +14,14 @@ from holdfast.testing import Project
 from mcpwork import SERVER, Wire, wire, without_sdk
 
 SOON = 1.0  # a second, for a process that has nothing left to do
+BROKEN = """
+from holdfast.formats.pipeline import engine
+
+def broken(*_: object) -> None:
+    raise RuntimeError("of nobody's concern")
+
+engine.get_next_step = broken
+"""
 
 
 @pytest.fixture
@@ -175,3 +183,26 @@ def test_it_takes_no_arguments(project: Project) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "mcp takes no arguments" in done.stderr
     assert "docs/mcp.md" in project.run("mcp", "--help").stdout
+
+
+def test_an_error_that_nobody_expected_is_one_line_and_the_server_goes_on(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it was stands on stderr, and not before the model."""
+    (tmp_path / "sitecustomize.py").write_text(BROKEN, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with wire(project) as server:
+        server.shake_hands()
+        number = server.request(
+            "tools/call", name="get_next_step", arguments={"workflow_id": "generation-1"}
+        )
+        result = server.answer(number)["result"]
+        assert result["isError"]
+        (said,) = result["content"]
+        assert said["text"].count("\n") == 0
+        assert "of nobody's concern" not in said["text"]
+        assert server.is_served()
+        server.stdin.close()
+        code, aside = server.ending(SOON)
+        assert code == 0
+        assert "of nobody's concern" in aside
