@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast import together
-from holdfast.formats.pipeline import cancelling, engine, lifecycle, places, sessions
+from holdfast.formats.pipeline import cancelling, definitions, engine, lifecycle, places, sessions
 from holdfast.formats.pipeline.places import GLOBAL, Location
 from holdfast.store import Store
 from holdfast.testing import Compactions, Project
@@ -84,6 +85,30 @@ def test_a_type_that_is_no_name_leads_nowhere(holdfast_project: Project) -> None
     folder.mkdir(parents=True)
     assert lifecycle.cancel(place(project), GENERATION).cleaned == ()
     assert folder.exists()
+
+
+def test_a_number_below_nothing_is_no_progress(holdfast_project: Project) -> None:
+    """A step with a negative number made the progress negative."""
+    change(
+        holdfast_project,
+        put(holdfast_project, GENERATION),
+        lambda state: second(state).update(step=-4),
+    )
+    status = engine.get_workflow_status(place(holdfast_project), GENERATION)
+    assert status["progress_percentage"] == 0
+
+
+def test_prerequisites_that_are_named_thousands_of_times_cost_nothing(tmp_path: Path) -> None:
+    """Each was followed as often as it was named: a small file took minutes."""
+    steps = [
+        {"step": each, "name": str(each), "prerequisites": [each - 1] * 40_000} for each in (2, 3)
+    ]
+    definition = {"name": "bomb", "steps": [{"step": 1, "name": "1"}, *steps]}
+    path = tmp_path / "bomb.json"
+    path.write_text(json.dumps(definition, separators=(",", ":")), encoding="utf-8")
+    began = time.monotonic()
+    assert definitions.read(path).name == "bomb"
+    assert time.monotonic() - began < 5
 
 
 # Steps.

@@ -109,6 +109,11 @@ class Definition(_Exact):
     def _by_number(self) -> dict[int, StepDefinition]:
         return {each.number: each for each in reversed(self.all)}
 
+    @cached_property
+    def _direct(self) -> dict[int, set[int]]:
+        """What each waits for by itself, once, however often it is named."""
+        return {each.number: set(each.direct) for each in reversed(self.all)}
+
     def find(self, number: int) -> StepDefinition | None:
         return self._by_number.get(number)
 
@@ -126,8 +131,7 @@ class Definition(_Exact):
         reached: set[int] = set()
         ahead = [number]
         while ahead:
-            step = self.find(ahead.pop())
-            new = set(step.direct if step else ()) - reached
+            new = self._direct.get(ahead.pop(), set()) - reached
             reached |= new
             ahead += new
         return reached
@@ -304,7 +308,7 @@ def _problems_of_numbers(definition: Definition) -> Iterator[str]:
 
 def _problems_of_step(definition: Definition, step: StepDefinition) -> Iterator[str]:
     where = f"{definition.word}s.{step.number - 1}"
-    for each in step.direct:
+    for each in dict.fromkeys(step.direct):
         if definition.find(each) is None:
             yield f"{where}.prerequisites: there is no {definition.word} {each}"
         elif each == step.number:

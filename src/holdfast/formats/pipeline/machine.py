@@ -33,7 +33,8 @@ def title(state: State, step: Step) -> str:
 
 def missing(state: State, definition: Definition, number: int) -> list[Step]:
     """The steps that have to be done before *number*, and are not."""
-    needed = (state.find(each) for each in definition.required(number))
+    steps = {each.number: each for each in reversed(state.steps)}  # of two with a number the first
+    needed = (steps.get(each) for each in definition.required(number))
     return [each for each in needed if each is not None and not is_done(each, definition)]
 
 

@@ -221,7 +221,7 @@ class State(Document):
         """In percent; 100 is for what is completed."""
         if self.status == "completed":
             return 100
-        return min(99, 100 * self.current // self.total) if self.total else 0
+        return max(0, min(99, 100 * self.current // self.total)) if self.total else 0
 
     @property
     def over(self) -> bool:
