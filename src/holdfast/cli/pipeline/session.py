@@ -11,6 +11,7 @@ from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.cli.pipeline.group import change, pipeline
 from holdfast.cli.terminal import fixed, put
 from holdfast.columns import pad
+from holdfast.formats.base import Place
 from holdfast.formats.pipeline import places, sessions
 from holdfast.formats.pipeline.places import Location
 from holdfast.formats.pipeline.sessions import Session
@@ -37,12 +38,18 @@ def _sessions(_: click.Context, __: click.Parameter, begun: str) -> list[Complet
 _NAME = click.argument("name", shell_complete=_sessions)
 
 
+def _change(app: App, name: str, **how: bool) -> Place:
+    """As `group.change`; for a name that is none nothing is put right first."""
+    places.checked_session(name)
+    return change(app, **how).place
+
+
 @session.command()
 @click.argument("name")
 @pass_app
 def create(app: App, name: str) -> None:
     """Make a session, with an empty index of its workflows."""
-    sessions.create(change(app, save=False, stay=False).place, name)
+    sessions.create(_change(app, name, save=False, stay=False), name)
     say(f"Session created: {name}. It lies in {Location(name).base}")
 
 
@@ -55,7 +62,7 @@ def commit(app: App, name: str) -> None:
     From then on the global ones count; the session keeps what it has until it is cancelled. Nothing
     that is there already is replaced: where something else is in the way, nothing is committed.
     """
-    done = sessions.commit(change(app).place, name)
+    done = sessions.commit(_change(app, name), name)
     say(
         f"Session committed: {name}, {counted(len(done.workflows), 'workflow')} "
         f"with {counted(len(done.copies), 'artefact')}"
@@ -76,7 +83,7 @@ def cancel(app: App, name: str, dry_run: bool) -> None:
     if dry_run:
         removals = sessions.would_cancel(app.look().place, name)
     else:
-        removals = sessions.cancel(change(app).place, name)
+        removals = sessions.cancel(_change(app, name), name)
         say(f"Session cancelled: {name}")
     for path in removals.paths:
         say(f"  {'would be removed' if dry_run else 'removed'}: {one_line(path)}")
