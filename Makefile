@@ -13,7 +13,7 @@ help:
 	@echo 'make demo    one whole compaction cycle in a throw-away project'
 	@echo 'make test    all tests'
 	@echo 'make check   lint, types, import contract'
-	@echo 'make bench   the speed of each hook, as a ratio to a bare interpreter'
+	@echo 'make bench   the speed of each hook, as a ratio to a bare interpreter, and of the MCP server'
 	@echo 'make picture the picture in the README, from a real run'
 	@echo 'make clean   remove everything that make made'
 
@@ -31,6 +31,7 @@ check: .venv/.ready
 
 bench: .venv/.ready
 	BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python bench/run.py
+	$(BIN)/python bench/server.py
 
 picture: .venv/.ready
 	$(BIN)/python docs/picture.py
@@ -45,10 +46,10 @@ clean:
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --without-pip --clear .venv
 	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --config-settings editable_mode=strict --editable '.[dev]'
-	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' | sort > $(TREE)
+	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' | sort > $(TREE)
 	@touch $@
 
 $(TREE): FORCE
 	@test -n "$(PYTHON)" || { echo 'Holdfast needs Python 3.11 or newer: make PYTHON=/path/to/python3.x' >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv --without-pip .venv
-	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' | sort | cmp -s - $@ || find hooks handlers src -name '*.py' -o -path '*payloads*.json' | sort > $@
+	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' | sort | cmp -s - $@ || find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' | sort > $@

@@ -40,6 +40,7 @@ class Case:
     payload: bytes
     prepare: Callable[[int], None] = lambda _: None
     beside: list[list[str]] = field(default_factory=list)  # run at the same moment
+    cwd: Path | None = None
     times: list[float] = field(default_factory=list)
 
 
@@ -70,6 +71,29 @@ def declare(project: Path, phase: int) -> None:
     )
 
 
+def pipelines(bin_folder: Path, project: Path, count: int) -> Path:
+    """A project with so many workflows, one of ten failed, and their index."""
+    states = project / "workspace" / "workflow-state"
+    states.mkdir(parents=True)
+    (project / ".git").mkdir()
+    steps = [{"step": number, "name": "A step", "status": "completed"} for number in range(1, 8)]
+    for number in range(count):
+        workflow_id = f"generation-scene-{number:05}-20251110-143000"
+        state = {
+            "workflow_id": workflow_id,
+            "workflow_type": "generation",
+            "status": "completed" if number % 10 else "failed",
+            "created_at": "2025-11-10T14:30:00Z",
+            "updated_at": "2025-11-10T14:35:00Z",
+            "generation": {"scene_id": f"{number:05}", "total_steps": 7, "steps": steps},
+        }
+        (states / f"{workflow_id}.json").write_text(json.dumps(state), encoding="utf-8")
+    session = [bin_folder / "holdfast", "pipeline", "session", "create", "draft"]
+    home = {"PATH": os.environ["PATH"], "HOME": str(project.parent / "home")}
+    subprocess.run(session, cwd=project, env=home, check=True, stdout=subprocess.DEVNULL)
+    return project
+
+
 def cases(bin_folder: Path, folder: Path) -> list[Case]:
     empty, kept, moving = folder / "empty", folder / "kept", folder / "moving"
     for project in (empty, kept, moving):
@@ -98,6 +122,7 @@ def cases(bin_folder: Path, folder: Path) -> list[Case]:
     opened = payload("PostToolUse", kept, tool_name="Read").replace(
         b'"tool_name"', b'"tool_input": ' + read.encode() + b', "tool_name"'
     )
+    listing = [str(bin_folder / "holdfast"), "pipeline", "list", "--status", "failed", "--json"]
     return [
         Case("bare interpreter (F)", [python, "-c", FLOOR], compact),
         Case("naive hook: pydantic, frontmatter, filelock", [python, "-c", NAIVE], compact),
@@ -123,6 +148,15 @@ def cases(bin_folder: Path, folder: Path) -> list[Case]:
             payload("PreCompact", moving, trigger="auto"),
             prepare=lambda round_: declare(moving, round_ + 2),
         ),
+        *(
+            Case(
+                f"pipeline list, those that failed of {count:,}",
+                listing,
+                b"",
+                cwd=pipelines(bin_folder, folder / f"pipelines-{count}", count),
+            )
+            for count in (100, 10_000)
+        ),
     ]
 
 
@@ -140,7 +174,7 @@ def once(case: Case, environment: dict[str, str]) -> float:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     begun = time.perf_counter()
     running = [
-        subprocess.Popen(command, env=environment, **pipes)
+        subprocess.Popen(command, env=environment, cwd=case.cwd, **pipes)
         for command in (case.command, *case.beside)
     ]
     for process in running:

@@ -20,6 +20,7 @@ from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import look
 from holdfast.formats.gated import files as gated_files
 from holdfast.formats.orchestrator import files as orchestrator_files
+from holdfast.formats.pipeline import places
 from holdfast.formats.skill import files as skill_files
 from holdfast.handlers import HANDLERS, PART, tool_done
 from holdfast.settings import RESTORE, Settings
@@ -143,6 +144,7 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
     assert set(signs.SIGNS["skill"]) == {skill_files.FOLDER}
     assert set(signs.SIGNS["gated"]) == {gated_files.FOLDER}
     assert set(signs.SIGNS["orchestrator"]) == {orchestrator_files.STATE}
+    assert set(signs.SIGNS["pipeline"]) == {places.GLOBAL.states, places.SESSIONS}
 
 
 @pytest.mark.parametrize(

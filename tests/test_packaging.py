@@ -82,14 +82,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
-    """Every tracked module, the marker of types, the license; the payloads; no test, no cache."""
+    """Every tracked module, the marker of types, the license; the payloads and built-in definitions; no test, no cache."""
     places = {"src/holdfast/": "holdfast/", "hooks/": "holdfast/hooks/"}
     places["handlers/"] = "holdfast/handlers/"
     expected = {
         name.replace(source, target, 1)
         for name in built.tracked
         for source, target in places.items()
-        if name.startswith(source) and (name.endswith((".py", "/py.typed")) or "/payloads/" in name)
+        if name.startswith(source)
+        and (name.endswith((".py", "/py.typed")) or "/payloads/" in name or "/builtin/" in name)
     }
     with zipfile.ZipFile(built.wheel) as archive:
         names = set(archive.namelist())

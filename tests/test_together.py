@@ -176,3 +176,72 @@ def test_a_note_of_a_newer_holdfast_is_left_alone(store: Store) -> None:
     with pytest.raises(NewerRecord):
         finish(store)
     assert path.exists()
+
+
+# Does an undertaking whose steps can be taken again, and kills itself before or after a call.
+UNDERTAKER = """
+import os, signal, sys
+from holdfast import together
+from holdfast.store import Store
+store, call, number, after = Store(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "after"
+with store.lock(1):
+    real, seen = getattr(os, call), 0
+    def deadly(*arguments, **named):
+        global seen
+        seen += 1
+        if seen == number and not after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = real(*arguments, **named)
+        if seen == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+    setattr(os, call, deadly)
+    together.begin(store, "test", {"copies": ["one", "two"]})
+    for name in ("one", "two"):
+        store.write(store.root / "made" / name, name.encode())
+    together.end(store, "test")
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [("replace", 1), ("replace", 2), ("replace", 3), ("fsync", 2), ("unlink", 1)],
+)
+def test_a_killed_undertaking_is_found_until_it_is_at_its_end(
+    call: str, number: int, moment: str, store: Store
+) -> None:
+    """Nothing of it is done where it is not noted; where it is not noted any more, all of it."""
+    ended = subprocess.run(
+        [sys.executable, "-c", UNDERTAKER, str(store.root), call, str(number), moment],
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == -9, ended.stderr
+    made = sorted(each.name for each in (store.root / "made").glob("*"))
+    with store.lock(1):
+        record = together.begun(store, "test")
+        assert together.is_unfinished(store, "test") == (record is not None)
+        if record is None:
+            assert made in ([], ["one", "two"])
+            return
+        assert record["copies"] == ["one", "two"]
+        together.end(store, "test")
+        assert together.begun(store, "test") is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 100_000])
+def test_the_note_of_an_undertaking_that_makes_no_sense(text: str, store: Store) -> None:
+    """It is found, says nothing, and can be ended."""
+    noted(store).write_text(text, encoding="utf-8")
+    assert together.begun(store, "test") == {}
+    with store.lock(1):
+        together.end(store, "test")
+    assert together.begun(store, "test") is None
+
+
+def test_an_undertaking_that_a_newer_release_noted_is_left_alone(store: Store) -> None:
+    path = noted(store, version=99)
+    with pytest.raises(NewerRecord):
+        together.begun(store, "test")
+    assert path.exists()

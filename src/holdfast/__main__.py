@@ -1,4 +1,4 @@
-"""The `holdfast` command. Hooks and the status line go straight to the door, all else to the command line."""
+"""The `holdfast` command. Hooks, the status line and the server go straight there, all else to the command line."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ def main() -> int:
         from holdfast.hooks import statusline
 
         return statusline.main()
+    if asked == ["mcp"]:
+        from holdfast.server import main as server
+
+        return server.main(sys.argv[2:])
     from holdfast.cli.main import run
 
     return run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -12,12 +13,18 @@ from holdfast.openflags import BYTES, NO_LINK
 
 _PATIENCE = 1.0  # seconds; less than a hook may wait for a lock
 _NOT_FOR_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
+_NUMBERS = itertools.count()
+
+
+def own_name() -> str:
+    """A name that no other process and no other thread of this one takes."""
+    return f"{os.getpid()}-{time.monotonic_ns()}-{next(_NUMBERS)}"
 
 
 def replace_file(path: str, data: bytes, *, mode: int, staging: str | None = None) -> None:
     """Write *data* beside *path*, or in *staging*, sync it, rename it over *path*, sync the folder."""
     folder = os.path.dirname(path)
-    temporary = os.path.join(staging or folder, f".tmp-{os.getpid()}-{time.monotonic_ns()}")
+    temporary = os.path.join(staging or folder, f".tmp-{own_name()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BYTES
     descriptor = os.open(temporary, flags, 0o600)
     try:

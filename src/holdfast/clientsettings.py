@@ -91,6 +91,23 @@ def plugins(*values: Mapping[str, Any]) -> list[str]:
     return [name for name, on in enabled.items() if on]
 
 
+def servers(root: str, here: Surroundings) -> set[str] | None:
+    """The MCP servers of a session that starts in *root*; None where a file does not tell."""
+    folders = [folder for folder in (here.home, here.client_dir) if folder]
+    files = [read(os.path.join(folder, ".claude.json")) for folder in folders]
+    files.append(read(os.path.join(root, ".mcp.json")))
+    if any(each.problem for each in files):
+        return None
+    values = [each.value for each in files]
+    projects = (_mapping(value.get("projects")) for value in values)
+    values += [_mapping(each.get(root)) for each in projects]
+    return {name for value in values for name in _mapping(value.get("mcpServers"))}
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
 def parsed(raw: bytes) -> dict[str, Any]:
     """The object in *raw*; ValueError says in words why it is none."""
     try:

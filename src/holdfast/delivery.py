@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from holdfast import jsonlines, sessions
-from holdfast.atomic import replace_file
+from holdfast.atomic import own_name, replace_file
 from holdfast.regular import has_something
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
@@ -153,7 +152,7 @@ def turn(state_dir: str | None, session: str | None, what: str) -> int:
 
     Calls at the same moment get different numbers.
     """
-    mine = f"{os.getpid()}-{time.monotonic_ns()}"
+    mine = own_name()
     if not _add(state_dir, session, {what: mine}):
         return sys.maxsize  # what cannot be counted must not be said again and again
     path = sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")

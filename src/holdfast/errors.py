@@ -79,3 +79,13 @@ class NoSuchWorkflow(HoldfastError):
 
 class IllegalMove(HoldfastError):
     """A command that the workflow's present state does not allow."""
+
+
+class DefinitionInvalid(HoldfastError):
+    """A file that is to define a workflow does not."""
+
+    def __init__(self, path: AnyPath, problems: tuple[str, ...]) -> None:
+        listed = "".join(f"\n  {problem}" for problem in problems)
+        super().__init__(f"{path} defines no workflow:{listed}", hint="Correct the file.")
+        self.path = path
+        self.problems = problems

@@ -91,7 +91,7 @@ def faults(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     programs = {each.program for each in due}
     found = [
         f"started as `{_line(each)}`, not as `{_line(due[0].program)}`"
-        for each in dict.fromkeys(hook.program for hook in now)
+        for each in dict.fromkeys(hook.program for hook in now if not hook.by_server)
         if each not in programs
     ]
     for event in dict.fromkeys(hook.event for hook in (*due, *now)):

@@ -23,7 +23,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from holdfast import clock, jsonlines, project, sessions, settings
-from holdfast.atomic import replace_file
+from holdfast.atomic import own_name, replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.openflags import NO_WAIT
 from holdfast.project import Surroundings
@@ -117,7 +117,7 @@ def take(state_dir: str | None, session: str | None) -> Taken:
         # Where earlier ones could not be saved, what is new waits, so that they do not pile up.
         few = len(_files(state_dir, session)) <= _MOST_TAKEN
         if few and _lines_of(path) is not None:
-            aside = f"{_TAKEN}{os.getpid()}-{time.monotonic_ns()}"
+            aside = f"{_TAKEN}{own_name()}"
             os.rename(path, path.removesuffix(".jsonl") + aside)
     lines: list[Mapping[str, object]] = []
     files = []

@@ -30,6 +30,7 @@ class Surroundings(NamedTuple):
     colourless: bool = False  # NO_COLOR is set, or the terminal is a dumb one
     columns: int | None = None  # COLUMNS: how wide the client's terminal is, for the status line
     home: str | None = None
+    pipeline_session: str | None = None  # HOLDFAST_SESSION: where new workflows of a pipeline go
     played: bool = False  # HOLDFAST_PLAYED: the events are played by `simulate`
 
     @classmethod
@@ -53,6 +54,7 @@ class Surroundings(NamedTuple):
             colourless=bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb",
             columns=_whole(environ.get("COLUMNS", "")),
             home=_home(environ),
+            pipeline_session=environ.get("HOLDFAST_SESSION") or None,
             played=bool(environ.get("HOLDFAST_PLAYED")),
         )
 

@@ -17,8 +17,11 @@ from holdfast.settings import Settings
 from holdfast.wire.events import NOTED, WRITES
 
 _WRITING = "|".join(WRITES)
-_OBSERVED = "|".join([*WRITES, *NOTED])
+_NOTED = "|".join(NOTED)
 NAME = "holdfast"
+# What the MCP server of that name can answer: the tool, and the events that may be given to it.
+HOOK_TOOL = "hook_event"
+TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 
 
 class Program(NamedTuple):
@@ -32,11 +35,49 @@ ON_PATH = Program(NAME)
 # The plugin brings a script that finds the plugin's own environment. It is given to sh, so that it
 # needs no mark as executable, which is lost in many an archive.
 PLUGIN = Program("sh", ("${CLAUDE_PLUGIN_ROOT}/bin/holdfast",))
+# What the client fills in for the server. Of a file that is read or written, only where it lies: its
+# text may be long, and would be sent as JSON within JSON.
+_ABOUT = {name: f"${{{name}}}" for name in ("hook_event_name", "session_id", "cwd", "agent_id")}
+_ABOUT_FILE = {
+    **_ABOUT,
+    "tool_name": "${tool_name}",
+    "tool_input": {name: f"${{tool_input.{name}}}" for name in ("file_path", "notebook_path")},
+}
+_ABOUT_CALL = {
+    **_ABOUT,
+    **{
+        name: f"${{{name}}}"
+        for name in ("tool_name", "tool_input", "tool_response", "error", "is_interrupt")
+    },
+}
+# Where the server does not answer, the client goes on after so many seconds.
+_SERVER_PATIENCE = 5
 
 
-def hooks(program: Program = ON_PATH, parts: int = Settings().parts) -> dict[str, Any]:
-    """The value of "hooks" in a settings file."""
+def hooks(
+    program: Program = ON_PATH, parts: int = Settings().parts, *, by_server: bool = False
+) -> dict[str, Any]:
+    """The value of "hooks" in a settings file; with *by_server*, tool events go to the MCP server."""
+    registered = _by_command(program, parts)
+    return {**registered, **_by_server()} if by_server else registered
 
+
+def _by_server() -> dict[str, Any]:
+    def ask(fields: Mapping[str, object]) -> dict[str, object]:
+        asked = {"type": "mcp_tool", "server": NAME, "tool": HOOK_TOOL}
+        return {**asked, "input": dict(fields), "timeout": _SERVER_PATIENCE}
+
+    return {
+        "PreToolUse": [_on(_WRITING, ask(_ABOUT_FILE))],
+        "PostToolUse": [
+            _on(f"Read|{_WRITING}", ask(_ABOUT_FILE)),
+            _on(_NOTED, ask(_ABOUT_CALL)),
+        ],
+        "PostToolUseFailure": [_on("Bash", ask(_ABOUT_CALL))],
+    }
+
+
+def _by_command(program: Program, parts: int) -> dict[str, Any]:
     def run(*arguments: str, beside: bool = False) -> dict[str, object]:
         entry: dict[str, object] = {
             "type": "command",
@@ -47,38 +88,47 @@ def hooks(program: Program = ON_PATH, parts: int = Settings().parts) -> dict[str
         # What only takes note runs beside the conversation and costs the person nothing.
         return {**entry, "async": True} if beside else entry
 
-    def on(matcher: str, *entries: dict[str, object]) -> dict[str, object]:
-        return {"matcher": matcher, "hooks": list(entries)} if matcher else {"hooks": list(entries)}
-
     beside = run(beside=True)
     return {
-        "PreCompact": [on("", run())],
+        "PreCompact": [_on("", run())],
         "SessionStart": [
-            on("", run()),
+            _on("", run()),
             # The client merges identical commands into one run; these differ in their part.
-            on(
+            _on(
                 "compact|resume|fork",
                 *(run("--part", str(number)) for number in range(1, parts + 1)),
             ),
         ],
         # Waited for: run beside, it would be cut off where the client ends right after.
-        "PostCompact": [on("", run())],
-        "PreToolUse": [on(_WRITING, run())],
+        "PostCompact": [_on("", run())],
+        "PreToolUse": [_on(_WRITING, run())],
         # Read is waited for, so that the gate knows of it before the next call.
-        "PostToolUse": [on("Read", run()), on(_OBSERVED, beside)],
-        "PostToolUseFailure": [on("Bash", beside)],
-        "TaskCreated": [on("", beside)],
-        "TaskCompleted": [on("", beside)],
-        "SubagentStart": [on("", beside)],
-        "SubagentStop": [on("", beside)],
-        "FileChanged": [on("", beside)],
+        "PostToolUse": [_on("Read", run()), _on(f"{_WRITING}|{_NOTED}", beside)],
+        "PostToolUseFailure": [_on("Bash", beside)],
+        "TaskCreated": [_on("", beside)],
+        "TaskCompleted": [_on("", beside)],
+        "SubagentStart": [_on("", beside)],
+        "SubagentStop": [_on("", beside)],
+        "FileChanged": [_on("", beside)],
     }
 
 
-def text(program: Program = ON_PATH, parts: int = Settings().parts) -> str:
+def _on(matcher: str, *entries: dict[str, object]) -> dict[str, object]:
+    return {"matcher": matcher, "hooks": list(entries)} if matcher else {"hooks": list(entries)}
+
+
+def text(
+    program: Program = ON_PATH, parts: int = Settings().parts, *, by_server: bool = False
+) -> str:
     """A settings file that has nothing else."""
-    written = json.dumps({"hooks": hooks(program, parts)}, indent=2)
+    written = json.dumps({"hooks": hooks(program, parts, by_server=by_server)}, indent=2)
     return written + "\n"
+
+
+def adding(program: Program) -> str:
+    """The command that tells the client of the server that *program* starts, in all projects."""
+    started = shlex.join([program.command, *program.first, "mcp"])
+    return f"claude mcp add --scope user {NAME} -- {started}"
 
 
 class Hook(NamedTuple):
@@ -90,6 +140,7 @@ class Hook(NamedTuple):
     program: Program
     beside: bool = False  # "async"
     line: str = ""  # the whole of it, where it is one line for a shell
+    by_server: bool = False  # the MCP server answers it, and nothing is started
 
     @property
     def slot(self) -> tuple[str, tuple[str, ...]]:
@@ -98,7 +149,11 @@ class Hook(NamedTuple):
 
     def is_run_with(self, other: Hook) -> bool:
         """Whether the client takes the two for one. It does so across settings files."""
-        return (self.program, self.slot, self.line) == (other.program, other.slot, other.line)
+        return self._started == other._started
+
+    @property
+    def _started(self) -> tuple[object, ...]:
+        return self.program, self.slot, self.line, self.by_server
 
 
 def registered(value: object) -> Iterator[Hook]:
@@ -111,17 +166,24 @@ def registered(value: object) -> Iterator[Hook]:
                 if started:
                     matcher = str(group.get("matcher") or "")
                     matcher = "" if matcher == "*" else matcher
-                    line = "" if isinstance(entry.get("args"), list) else entry["command"]
-                    yield Hook(event, matcher, *started, entry.get("async") is True, line)
+                    by_server = _is_for_server(entry)
+                    in_words = by_server or isinstance(entry.get("args"), list)
+                    line = "" if in_words else entry["command"]
+                    beside = entry.get("async") is True
+                    yield Hook(event, matcher, *started, beside, line, by_server)
 
 
 def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:
-    """The arguments behind "hook" and the program, where *entry* starts Holdfast; else None.
+    """The arguments behind "hook" and the program, where *entry* starts or asks Holdfast; else None.
 
     Also where it does so by another path, through `python -m`, or in one line for a shell. What
     somebody has wrapped around it is theirs.
     """
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("command"), str):
+    if not isinstance(entry, Mapping):
+        return None
+    if _is_for_server(entry):
+        return (), ON_PATH
+    if not isinstance(entry.get("command"), str):
         return None
     given = entry.get("args")
     words = [entry["command"], *given] if isinstance(given, list) else _split(entry["command"])
@@ -131,6 +193,11 @@ def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:
     if not _is_us(words[:place]):
         return None
     return tuple(words[place + 1 :]), Program(words[0], tuple(words[1:place]))
+
+
+def _is_for_server(entry: Mapping[str, Any]) -> bool:
+    asked = tuple(entry.get(key) for key in ("type", "server", "tool"))
+    return asked == ("mcp_tool", NAME, HOOK_TOOL)
 
 
 def _split(line: str) -> list[str]:

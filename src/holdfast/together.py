@@ -4,6 +4,9 @@ What is to be written is noted first, whole, in a file of our own; then the file
 one, and the note is removed. Whoever takes the lock next and finds a note brings it to an end. A
 write that fails, because a disk is full, is taken back instead: whoever was told so may try again.
 
+An undertaking whose steps can simply be taken again, such as copying a folder, notes what it is instead
+(`begin`), and whoever finds that takes its steps again (`begun`, `end`).
+
 The note lies in the project, which may have come from somewhere else. So it does no more than a
 format allows, by the paths that are its own, and only to files that are as they were noted.
 """
@@ -13,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,17 +75,15 @@ def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) 
     Only paths, relative to the root, that are *allowed* are written. Returns what was done and what
     could not be, one line each.
     """
-    note = _note(store, name)
-    if not note.exists():
+    record = begun(store, name)
+    if record is None:
         return []
-    refuse_newer("unfinished", note, store.relative(note))
+    if not record:
+        return [put_aside(store, name, stamp)]
+    note = _note(store, name)
     done: list[str] = []
     left: list[str] = []
-    entries = _entries(store, note, allowed)
-    if entries is None:
-        aside = store.relative(store.set_aside(note, stamp, move=True))
-        return [f"what was noted of an interrupted command cannot be read; it lies in {aside}"]
-    for path, before, data in entries:
+    for path, before, data in _entries(store, record, allowed):
         there = _digest(_content(path))
         if there == _digest(data):
             continue
@@ -105,20 +106,44 @@ def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) 
     return lines
 
 
+def begin(store: Store, name: str, record: Mapping[str, object]) -> None:
+    """Note an undertaking; to be called inside the lock, when none is unfinished under *name*."""
+    store.write(_note(store, name), json.dumps(stamped("unfinished", record)).encode())
+
+
+def begun(store: Store, name: str) -> dict[str, object] | None:
+    """The undertaking that is noted under *name*; empty when the note makes no sense."""
+    note = _note(store, name)
+    if not note.exists():
+        return None
+    refuse_newer("unfinished", note, store.relative(note))
+    try:
+        record = read_json(note, _LARGEST)
+    except StateUnreadable:
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def put_aside(store: Store, name: str, stamp: str) -> str:
+    """Take a note that makes no sense out of the way; what to say of it."""
+    aside = store.relative(store.set_aside(_note(store, name), stamp, move=True))
+    return f"what was noted of an interrupted command cannot be read; it lies in {aside}"
+
+
+def end(store: Store, name: str) -> None:
+    """Nothing is left to be done of it."""
+    store.remove(_note(store, name), folder_too=False)
+
+
 def _note(store: Store, name: str) -> Path:
     return store.private / "unfinished" / f"{name}.json"
 
 
 def _entries(
-    store: Store, note: Path, allowed: Callable[[str], bool]
-) -> list[tuple[Path, str | None, bytes | None]] | None:
-    """What *note* says; None where it cannot be read."""
-    try:
-        record = read_json(note, _LARGEST)
-    except StateUnreadable:
-        return None
+    store: Store, record: Mapping[str, object], allowed: Callable[[str], bool]
+) -> list[tuple[Path, str | None, bytes | None]]:
     found: list[tuple[Path, str | None, bytes | None]] = []
-    changes = record.get("changes") if isinstance(record, dict) else None
+    changes = record.get("changes")
     for each in changes if isinstance(changes, list) else ():
         match each:
             case {

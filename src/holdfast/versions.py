@@ -26,6 +26,7 @@ Kind: TypeAlias = Literal[
     "log",
     "backups",
     "unfinished",
+    "listings",
 ]
 
 # What this release writes, and the highest that it understands.
@@ -41,6 +42,7 @@ KNOWN: Mapping[Kind, int] = {
     "log": 1,
     "backups": 1,
     "unfinished": 1,
+    "listings": 1,
 }
 # Each has a folder of its name in the user's folder.
 OF_A_SESSION: tuple[Kind, ...] = ("sessions", "deliveries", "forecasts", "journals")

@@ -108,6 +108,22 @@ def test_nothing_is_wrong(patient: Patient) -> None:
     assert done.stdout.endswith("Nothing is wrong.\n")
 
 
+def test_tool_events_that_no_server_answers(patient: Patient) -> None:
+    """They are registered for it, and the client was never told of it."""
+    patient.register(registration.hooks(by_server=True))
+    found = patient.only()
+    assert "Claude Code has no MCP server holdfast" in found["what"]
+    assert found["fix"] == "claude mcp add --scope user holdfast -- holdfast mcp"
+    file = patient.project.home / ".claude.json"
+    file.write_text(json.dumps({"mcpServers": {"holdfast": {"command": "holdfast"}}}))
+    assert patient.found() == []
+    mine = {str(patient.project.root): {"mcpServers": {"holdfast": {}}}}
+    file.write_text(json.dumps({"projects": mine}))
+    assert patient.found() == []
+    file.write_text("not JSON, so it tells nothing")
+    assert patient.found() == []
+
+
 def test_not_on_the_path(patient: Patient) -> None:
     """The client would find no `holdfast` either."""
     (patient.programs / "holdfast").unlink()

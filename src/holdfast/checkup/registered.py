@@ -13,7 +13,7 @@ from holdfast.checkup.finding import Finding
 from holdfast.clientsettings import ClientSettings, Scope
 from holdfast.plaintext import counted, one_line
 from holdfast.project import Surroundings
-from holdfast.registration import Hook
+from holdfast.registration import NAME, ON_PATH, Hook, adding
 from holdfast.settings import Settings, load
 from holdfast.sources import Source
 
@@ -23,7 +23,8 @@ _RELOAD = "claude plugin enable holdfast@holdfast"  # what is run here is the pl
 
 def examine(here: Surroundings) -> Iterator[Finding]:
     """What the settings of the client say of us."""
-    looked = clientsettings.read_all(clientsettings.root(here), here.client_dir)
+    root = clientsettings.root(here)
+    looked = clientsettings.read_all(root, here.client_dir)
     yield from _files(looked)
     found = sources.found(looked)
     if not found:
@@ -37,6 +38,7 @@ def examine(here: Surroundings) -> Iterator[Finding]:
     yield from _missing(found, load(None, here.config_file).settings.parts)
     yield from _twice(found)
     yield from _programs(found, here)
+    yield from _server(found, clientsettings.servers(root, here))
 
 
 def _files(looked: Mapping[Scope, ClientSettings]) -> Iterator[Finding]:
@@ -92,10 +94,22 @@ def _programs(found: Sequence[Source], here: Surroundings) -> Iterator[Finding]:
                 tried.add(launcher.THIS)
                 yield running.examine(launcher.THIS, launcher.THIS.command, source.removal)
             continue
-        for hook in {hook.program: hook for hook in source.hooks}.values():
+        started = [hook for hook in source.hooks if not hook.by_server]
+        for hook in {hook.program: hook for hook in started}.values():
             if hook.program not in tried:
                 tried.add(hook.program)
                 yield _program(hook, source, here)
+
+
+def _server(found: Sequence[Source], there: set[str] | None) -> Iterator[Finding]:
+    """Whether the client has the server that hooks are to be answered by."""
+    hooks = [hook for source in found for hook in source.hooks]
+    if there is None or NAME in there or not any(hook.by_server for hook in hooks):
+        return
+    what = f"Claude Code has no MCP server {NAME}, which tool events are given to"
+    program = next((hook.program for hook in hooks if not hook.by_server), ON_PATH)
+    cause = "so nobody is reminded of unread files, and nothing is noted"
+    yield Finding("hooks", "wrong", what, cause, adding(program))
 
 
 def _program(hook: Hook, source: Source, here: Surroundings) -> Finding:

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from holdfast import sync
-from holdfast.cli.naming import find
 from holdfast.cli.terminal import can_ask, emit
 from holdfast.clock import Clock, iso
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
@@ -18,6 +17,7 @@ from holdfast.formats.base import Workflow
 from holdfast.formats.canonical.sources.values import scalar
 from holdfast.formats.registry import every, format_of
 from holdfast.guidance import for_person
+from holdfast.naming import find
 from holdfast.plaintext import clean, escaped, one_line
 from holdfast.project import Surroundings
 from holdfast.store import COMMAND_WAIT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,9 +71,15 @@ def _place(here: Surroundings, named: Scope | None) -> Place:
 
 @click.command()
 @scope_option
+@click.option(
+    "--mcp-hooks",
+    "by_server",
+    is_flag=True,
+    help="Have tool events answered by the MCP server, without a process for each; see docs/mcp.md.",
+)
 @dry_run_option
 @pass_app
-def install(app: App, named: Scope | None, dry_run: bool) -> None:
+def install(app: App, named: Scope | None, by_server: bool, dry_run: bool) -> None:
     """Register the hooks in Claude Code's settings.
 
     Everything else in the file stays as it is, byte for byte, and a backup is kept. Hooks of ours
@@ -83,6 +90,11 @@ def install(app: App, named: Scope | None, dry_run: bool) -> None:
             "this is the plugin's own Holdfast, and the plugin registers its hooks itself",
             hint="There is nothing to install. See that it works: holdfast doctor",
         )
+    if by_server and not importlib.util.find_spec("mcp"):
+        raise IllegalMove(
+            "the MCP server is not installed with this Holdfast",
+            hint="It is an extra: pipx install --force '/path/to/holdfast[mcp]'",
+        )
     here = app.surroundings
     place = _place(here, named)
     file = place.file
@@ -91,13 +103,13 @@ def install(app: App, named: Scope | None, dry_run: bool) -> None:
     parts = loaded.settings.parts
     problem = file.problem or installing.unfit(file.value)
     if problem:
-        click.echo(registration.text(program, parts), nl=False)
+        click.echo(registration.text(program, parts, by_server=by_server), nl=False)
         raise HoldfastError(
             f"{file.path} was left alone: {problem}",
             hint="Correct the file and give the command again, or put into it by hand what was "
             "printed here.",
         )
-    wanted = registration.hooks(program, parts)
+    wanted = registration.hooks(program, parts, by_server=by_server)
     change = installing.putting_in(file, wanted)
     warnings = [*loaded.problems, *_warnings(here, place, program, wanted)]
     if not loaded.settings.enabled:
@@ -113,6 +125,10 @@ def install(app: App, named: Scope | None, dry_run: bool) -> None:
         new_folder = not os.path.isdir(os.path.dirname(change.target))
         copy = installing.install(change, here.state_dir)
         _tell_what_was_registered(change, faults, program, copy)
+        if by_server:
+            say(
+                f"Tell Claude Code of the server that answers tool events: {registration.adding(program)}"
+            )
         _tell_what_comes_next(new_folder=new_folder)
         warnings = [*_tracked(place), *warnings]
     _warn(warnings)

@@ -17,6 +17,7 @@ from holdfast.cli import (
     installer,
     looking,
     orchestrate,
+    pipeline,
     skill,
     standing,
     terminal,
@@ -78,12 +79,23 @@ def statusline() -> None:
     raise AssertionError("unreachable")  # as above
 
 
+@cli.command("mcp", add_help_option=True)
+def mcp() -> None:
+    """Serve the workflows of the project as an MCP server, on stdin and stdout.
+
+    For clients to start: `claude mcp add holdfast -- holdfast mcp`. It needs holdfast[mcp].
+    docs/mcp.md tells what it offers.
+    """
+    raise AssertionError("unreachable")  # as above
+
+
 for command in (
     *advance.COMMANDS,
     *standing.COMMANDS,
     *skill.COMMANDS,
     *gate.COMMANDS,
     *orchestrate.COMMANDS,
+    *pipeline.COMMANDS,
     *looking.COMMANDS,
     *doctor.COMMANDS,
     *installer.COMMANDS,

@@ -6,7 +6,7 @@ import click
 
 from holdfast import delivery, ledger, restore
 from holdfast.cli.app import App, pass_app, say, tell
-from holdfast.cli.naming import find, name_argument
+from holdfast.cli.naming import name_argument
 from holdfast.clock import iso
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
@@ -14,6 +14,7 @@ from holdfast.formats.canonical import lifecycle
 from holdfast.formats.canonical.view import Known, workflow_of
 from holdfast.formats.registry import format_of
 from holdfast.guidance import for_person
+from holdfast.naming import find
 from holdfast.plaintext import counted
 from holdfast.sync import Synced
 

@@ -33,11 +33,18 @@ def _orchestrator() -> Format:
     return Orchestrator()
 
 
+def _pipeline() -> Format:
+    from holdfast.formats.pipeline.format import Pipeline  # noqa: PLC0415
+
+    return Pipeline()
+
+
 _LOADERS: Mapping[str, Callable[[], Format]] = {
     "canonical": _canonical,
     "skill": _skill,
     "gated": _gated,
     "orchestrator": _orchestrator,
+    "pipeline": _pipeline,
 }
 
 

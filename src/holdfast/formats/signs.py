@@ -17,6 +17,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "skill": (".claude/workflow-state",),
     "gated": ("workflow",),
     "orchestrator": (".claude/agent-state.json",),
+    "pipeline": ("workspace/workflow-state", "workspace/sessions"),
 }
 
 # The state files themselves, part by part of their path below the root; `guard` keeps edits off them.
@@ -34,6 +35,10 @@ STATE_FILES: dict[str, tuple[str, ...]] = {
         ".claude/checkpoint-*.json",
         ".claude/learnings.jsonl",
         ".claude/locks.json",
+    ),
+    "pipeline": (
+        "workspace/workflow-state/*.json",
+        "workspace/sessions/*/workflow-state/*.json",
     ),
 }
 

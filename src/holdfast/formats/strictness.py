@@ -14,6 +14,7 @@ from holdfast.plaintext import one_line
 _KINDS = {
     "bool": "true or false",
     "dict": "an object",
+    "extra": "no such field",
     "int": "a whole number",
     "list": "a list",
     "model": "an object",

@@ -1,0 +1,1 @@
+"""Generation, planning and defined workflows with enforced steps, in workspace/workflow-state."""

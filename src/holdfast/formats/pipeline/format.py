@@ -1,0 +1,88 @@
+"""The pipeline format as the rest of the house sees it.
+
+Hooks do not write these files: agents do, by our commands or the server. A hook only keeps a copy in
+our own folder, so that a state that gets damaged can be brought back.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from holdfast.errors import HoldfastError, IllegalMove
+from holdfast.formats import holding
+from holdfast.formats.base import Place, Report, Survey, Workflow
+from holdfast.formats.pipeline import definitions, facts, files, inspection, lifecycle, places
+from holdfast.formats.pipeline.files import Found
+from holdfast.formats.pipeline.states import Held
+from holdfast.formats.pipeline.telling import workflows_of
+
+
+class Pipeline:
+    """See docs/formats/pipeline.md."""
+
+    name = "pipeline"
+    folders: tuple[str, ...] = (places.GLOBAL.states, places.SESSIONS)
+    personal = False
+    group = "pipeline"
+
+    def paths(self, root: Path) -> list[Path]:
+        return places.state_paths(root)
+
+    def present(self, place: Place) -> bool:
+        return files.is_any(place.store)
+
+    def sync(self, place: Place, wait: float | None) -> Survey:
+        found = files.look(place.store)
+        survey = Survey()
+        if wait is not None and holding.copies_due(place.store, places.WORKSPACE, _kept(found)):
+            try:
+                with place.store.lock(wait):
+                    found = files.look(place.store)  # what was read outside the lock may be old
+                    holding.keep_copies(place.store, places.WORKSPACE, _kept(found))
+            except HoldfastError as error:
+                survey.failure = error
+        survey.workflows = workflows_of(found, place)
+        survey.looked = _looked(place, found)
+        survey.notes = holding.unreadable(place.store, found.live, found.unusable)
+        return survey
+
+    def inspect(self, path: Path, raw: bytes) -> Report | None:
+        """What a strict reader of the document would object to."""
+        return inspection.inspect(path, raw)
+
+    def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        """It is completed by its last step, and by nothing else."""
+        state = files.find(place.store, _id(workflow)).state
+        blocked = facts.next_of(state, definitions.of(state)).blocked
+        raise IllegalMove(
+            f"{workflow.name!r} is completed by its last {state.word}"
+            + (f". {blocked.reason}" if blocked else ""),
+            hint="See what comes next: holdfast pipeline next. To give it up: holdfast pipeline cancel",
+        )
+
+    def touch(self, place: Place, workflow: Workflow) -> None:
+        lifecycle.touch(place, _id(workflow))
+
+    def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
+        """The document asks for nothing."""
+
+
+def _kept(found: Found) -> list[Held]:
+    """What there is to be a copy of: what is worked on, and what was when we last copied it.
+
+    Else the copy of one that others have completed would bring it back.
+    """
+    read = (held for seen in found.seen for held in seen.held.values() if held.state.over)
+    return [*found.live, *(each for each in read if found.store.copied_since(each.path, 0))]
+
+
+def _id(workflow: Workflow) -> str:
+    return workflow.handle or workflow.name
+
+
+def _looked(place: Place, found: Found) -> list[tuple[str, str]]:
+    relative = place.store.relative
+    return [(relative(held.path), f"state of {held.id!r}") for held in found.live] + [
+        (relative(each.path), each.reason) for each in found.unusable
+    ]

@@ -1,0 +1,269 @@
+"""`holdfast pipeline`: every command, as an agent or a person gives it, and the general ones on such a workflow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from holdfast.cli.main import cli
+from holdfast.formats.pipeline import engine
+from holdfast.testing import Project
+from pipework import DOCUMENT, place, tool
+
+ROOT = Path(__file__).parents[2]
+HERE = "s-1"
+TO_APPROVAL = (
+    ("1", "completed"),
+    ("2", "in_progress"),
+    ("2", "completed"),
+    ("3", "in_progress"),
+    ("3", "completed"),
+)
+REVIEW = (
+    'name = "review"\n[[steps]]\nstep = 1\nname = "Read"\n[[steps]]\nstep = 2\nname = "Write"\n'
+)
+
+
+def pipeline(project: Project, *arguments: str) -> str:
+    return project.run("pipeline", *arguments, session=HERE).stdout
+
+
+def answered(project: Project, *arguments: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(pipeline(project, *arguments, "--json"))
+    return answer
+
+
+def states(project: Project) -> dict[Path, bytes]:
+    folder = project.root / "workspace"
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def refused(project: Project, *arguments: str) -> str:
+    """What a command says that must fail, and that it changed nothing."""
+    before = states(project)
+    done = project.run(*arguments, session=HERE, check=False)
+    assert done.returncode in {1, 2}, done.stdout
+    assert "Traceback" not in done.stderr
+    assert states(project) == before
+    return " ".join(done.stderr.split())
+
+
+@pytest.fixture
+def generation(holdfast_project: Project) -> Project:
+    """A generation that has just begun."""
+    pipeline(holdfast_project, "start", "generation", "--scene", "0204", "--blueprint", "b.md")
+    return holdfast_project
+
+
+@pytest.fixture
+def waiting(generation: Project) -> Project:
+    """The same, waiting for a person at step 3."""
+    for step, status in TO_APPROVAL:
+        pipeline(generation, "update", step, "--status", status)
+    return generation
+
+
+def leaves(group: click.Group, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+    for name, command in group.commands.items():
+        words = (*before, name)
+        found += leaves(command, words) if isinstance(command, click.Group) else [words]
+    return found
+
+
+def test_each_command_and_each_tool_stands_in_the_document() -> None:
+    """The table of docs/formats/pipeline.md names them all, and the README the group."""
+    group = cli.commands["pipeline"]
+    assert isinstance(group, click.Group)
+    document = (ROOT / "docs/formats/pipeline.md").read_text("utf-8")
+    for words in leaves(group):
+        assert f"`pipeline {' '.join(words)}" in document, words
+    for line in DOCUMENT.splitlines():
+        if line.startswith("### ") and line[4].isdigit():
+            assert f"`{line.split()[2]}`" in document, line
+    assert "| `holdfast pipeline …` |" in (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["next"], "get_next_step"),
+        (["approve"], "approve_step"),
+        (["update", "3", "--artifact", "draft=d.md"], "update_workflow_state"),
+        (["list"], "list_workflows"),
+        (["resume"], "resume_workflow"),
+        (["cancel"], "cancel_workflow"),
+    ],
+)
+def test_with_json_the_answers_are_those_of_the_tools(
+    arguments: list[str], name: str, waiting: Project
+) -> None:
+    """Exactly the keys of the document, in its order."""
+    assert list(answered(waiting, *arguments)) == list(tool(name)[1])
+
+
+def test_a_check_answers_as_its_tool_and_by_its_exit_code(waiting: Project) -> None:
+    """1 where the step may not begin."""
+    done = waiting.run("pipeline", "check", "4", "--json", session=HERE, check=False)
+    assert done.returncode == 1
+    assert list(json.loads(done.stdout)) == list(tool("validate_prerequisites")[1])
+    told = waiting.run("pipeline", "check", "4", session=HERE, check=False).stdout
+    assert told == "4 may not begin.\n  Human approval required for verification plan\n"
+    pipeline(waiting, "approve")
+    assert pipeline(waiting, "check", "4") == "4 may begin.\n"
+
+
+def test_what_is_next_is_told_in_words(waiting: Project) -> None:
+    """Now, what blocks, what is to be done by whom, and what comes then."""
+    lines = pipeline(waiting, "next").splitlines()[1:]
+    assert lines == [
+        "  now      3 Verification Plan, waiting approval",
+        "  blocked  Human approval required for verification plan",
+        "  to do    User must approve or modify verification plan",
+        "  next     4 Generation, has to wait",
+    ]
+    pipeline(waiting, "approve")
+    assert "  next     4 Generation, may begin" in pipeline(waiting, "next")
+
+
+def test_a_person_decides(waiting: Project) -> None:
+    """Sent back with what is to be different, and then approved."""
+    assert "sent back" in pipeline(waiting, "reject", "--modify", "tone=colder")
+    assert "does not wait for an approval" in refused(waiting, "pipeline", "approve")
+    pipeline(waiting, "update", "3", "--status", "completed")
+    assert "waits for a person's approval" in refused(
+        waiting, "pipeline", "update", "3", "--status", "completed"
+    )
+    assert answered(waiting, "approve", "--modify", "length=900") == {
+        "success": True,
+        "workflow_id": answered(waiting, "list")["workflows"][0]["workflow_id"],
+        "step": 3,
+        "status": "completed",
+        "next_step": 4,
+        "next_step_name": "Generation",
+    }
+
+
+def test_a_planning_with_its_variant(holdfast_project: Project) -> None:
+    """Whose id tells the scene as it is called, and which needs its numbers."""
+    numbers = ("--act", "1", "--chapter", "2", "--scene", "4")
+    started = answered(holdfast_project, "start", "planning", "--level", "scene", *numbers)
+    assert started["workflow_id"].startswith("planning-scene-0204-")
+    for step, status in TO_APPROVAL[:3]:
+        pipeline(holdfast_project, "update", step, "--status", status)
+    assert "by selecting a variant" in refused(holdfast_project, "pipeline", "approve")
+    assert "approved" in pipeline(holdfast_project, "approve", "--variant", "B")
+    told = refused(holdfast_project, "pipeline", "start", "planning", "--act", "1")
+    assert "needs the number of its chapter and scene" in told
+
+
+def test_a_workflow_is_defined_and_begun(holdfast_project: Project) -> None:
+    """Checked before, kept as it was written, and not replaced by accident."""
+    file = holdfast_project.write("mine.toml", REVIEW)
+    path = holdfast_project.root / "workspace/workflow-definitions/review.toml"
+    pipeline(holdfast_project, "define", "--check", str(file))
+    assert not path.exists()
+    assert "Workflow defined: review, 2 steps" in pipeline(holdfast_project, "define", str(file))
+    assert path.read_text("utf-8") == REVIEW
+    pipeline(holdfast_project, "define", str(file))
+    file.write_text(REVIEW.replace("Write", "Tell"), encoding="utf-8")
+    assert "is defined already" in refused(holdfast_project, "pipeline", "define", str(file))
+    pipeline(holdfast_project, "define", "--replace", str(file))
+    assert "Tell" in path.read_text("utf-8")
+    told = pipeline(holdfast_project, "start", "review", "--context", "pr=42")
+    assert "its id: review-pr-42-" in told
+    (state,) = (holdfast_project.root / "workspace/workflow-state").glob("review-*.json")
+    assert json.loads(state.read_bytes())["review"]["context"] == {"pr": 42}
+
+
+WRONG_USAGE: list[tuple[list[str], str]] = [
+    (["start", "generation"], "needs the id of its scene"),
+    (["start", "generation", "--scene", "1", "--act", "1"], "--act is not for the type"),
+    (["start", "planning", "--scene", "x", "--act", "1"], "'x' is no number"),
+    (["start", "nothing"], "no workflow is defined as 'nothing'"),
+    (["start", "../x"], "no workflow is defined as '../x'"),
+    (["start", "generation", "--scene", "1", "--session", "none"], "no session 'none'"),
+    (["update", "1"], "nothing to update"),
+    (["update", "1", "--status", "dancing"], "'dancing' is no status"),
+    (["update", "9", "--status", "completed"], "has no step 9"),
+    (["update", "1", "--artifact", "x"], "not of the form key=value"),
+    (["update", "4", "--status", "in_progress"], "cannot begin before step 1, 2, 3"),
+    (["check", "9"], "has no step 9"),
+    (["resume", "--from", "3"], "cannot begin before step 1, 2"),
+    (["list", "--status", "dancing"], "'dancing' is no status of a workflow"),
+    (["next", "-w", "no-such"], "no workflow is called 'no-such'"),
+    (["next", "-w", "../x"], "no id of a workflow"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), WRONG_USAGE)
+def test_what_cannot_be_is_refused(arguments: list[str], told: str, generation: Project) -> None:
+    """With its cause, and without a change."""
+    assert told in refused(generation, "pipeline", *arguments)
+
+
+def test_a_wrong_definition_is_told_with_all_that_is_wrong(holdfast_project: Project) -> None:
+    """One line each, and a file of another kind."""
+    text = REVIEW.replace("step = 2", "step = 3\naproval = true")
+    file = holdfast_project.write("mine.toml", text)
+    told = refused(holdfast_project, "pipeline", "define", str(file))
+    assert "steps.1.aproval: expected no such field, found True" in told
+    other = holdfast_project.write("mine.yaml", REVIEW)
+    told = refused(holdfast_project, "pipeline", "define", str(other))
+    assert "expected a file that ends in .toml or .json" in told
+
+
+def test_failed_resumed_and_cancelled(generation: Project) -> None:
+    """What failed is told with how to resume it, also after it is no session's any more."""
+    pipeline(generation, "update", "1", "--status", "failed", "--error", "no blueprint \x1b[31m")
+    told = generation.run("list", session=HERE).stdout
+    assert "failed in step 1 (File Check): no blueprint . Resume it:" in " ".join(told.split())
+    workflow_id = answered(generation, "list", "--status", "failed")["workflows"][0]["workflow_id"]
+    assert answered(generation, "resume", workflow_id)["resumed_from_step"] == 1
+    told = pipeline(generation, "cancel", workflow_id, "--reason", "enough")
+    assert told.splitlines() == [
+        f"Workflow cancelled: {workflow_id}",
+        f"  removed, since it was empty: workspace/generation-runs/{workflow_id}",
+    ]
+    assert "is cancelled already" in refused(generation, "pipeline", "cancel", workflow_id)
+
+
+def test_metrics_and_the_log(waiting: Project) -> None:
+    """In words, and as JSON."""
+    measured = answered(waiting, "metrics")["workflow_metrics"]
+    assert [each["step"] for each in measured["step_times"]] == [1, 2]
+    assert "  agent calls: 3" in pipeline(waiting, "metrics")
+    entries = json.loads(pipeline(waiting, "log", "--json"))
+    assert [each["event"] for each in entries] == ["started", *["updated"] * 5]
+    assert entries[0]["by"] == "holdfast pipeline start"
+    assert len(pipeline(waiting, "log").splitlines()) == 6
+
+
+def test_the_general_commands_on_it(waiting: Project) -> None:
+    """Where it stands; and what only its own commands do is refused with a hint."""
+    assert "3/7 Verification Plan, waiting approval" in waiting.run("status", session=HERE).stdout
+    assert "is completed by its last step" in refused(waiting, "complete")
+    told = refused(waiting, "phase", "next")
+    assert "holdfast pipeline --help" in told
+    shown = json.loads(waiting.run("show", "--json", session=HERE).stdout)
+    assert "waiting_approval" in json.dumps(shown)
+
+
+def test_one_that_was_over_long_ago_is_found_by_its_id(holdfast_project: Project) -> None:
+    """A list of workflows names only the last ones that are over."""
+    ids = []
+    for number in range(22):
+        here = place(holdfast_project.root, 60 * number)
+        ids.append(engine.start_workflow(here, "generation", scene_id="1")["workflow_id"])
+        engine.cancel_workflow(here, ids[-1])
+    first, last = ids[0], ids[-1]
+    assert last in holdfast_project.run("list").stdout
+    assert first not in holdfast_project.run("list").stdout
+    assert answered(holdfast_project, "next", "-w", first)["blocking_reason"] == (
+        "Workflow is cancelled"
+    )
+    assert answered(holdfast_project, "list")["total"] == 22

@@ -1,0 +1,263 @@
+"""Moves under the lock: whole on disk, one at a time, and none lost or made twice after a kill."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
+from holdfast.formats.pipeline import engine, files, index, lifecycle, logs, places
+from holdfast.formats.pipeline.definitions import FOLDER
+from holdfast.formats.pipeline.places import GLOBAL
+from pipework import GENERATION, STATES, at, go_on, place, put
+
+SUPPORT = Path(__file__).parents[2] / "support"
+SHORT = """
+name = "short"
+[[steps]]
+step = 1
+name = "Plan"
+human_approval = true
+[[steps]]
+step = 2
+name = "Write"
+retry_enabled = true
+[[steps]]
+step = 3
+name = "Check"
+triggers_retry = true
+"""
+
+# Plays the whole run again for each moment, in a process of its own that is killed there.
+SWEEP = """
+import json, os, shutil, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from holdfast.formats.pipeline import engine, index, lifecycle, logs
+from holdfast.formats.pipeline.places import GLOBAL
+from pipework import go_on, place
+
+os.fsync = lambda descriptor: None  # the process is killed here and not the machine
+
+def play(root):
+    lifecycle.finish(place(root))
+    known = engine.list_workflows(place(root))["workflows"]
+    started = known[0] if known else engine.start_workflow(place(root), "short")
+    go_on(root, started["workflow_id"], fails={3: 1})
+
+def killed(root, number, after):
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    real, seen = os.replace, 0
+    def deadly(*arguments, **named):
+        nonlocal seen
+        seen += 1
+        if seen == number and not after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = real(*arguments, **named)
+        if seen == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+    os.replace = deadly
+    play(root)
+    os._exit(0)
+
+template = Path(sys.argv[1])
+for after in (False, True):
+    number = 1
+    while True:
+        root = template.parent / f"{number}-{after}"
+        shutil.copytree(template, root)
+        if not killed(root, number, after):
+            break
+        play(root)
+        here = place(root)
+        (workflow,) = engine.list_workflows(here)["workflows"]
+        state = engine.workflow_state(here, workflow["workflow_id"])
+        print(json.dumps({
+            "moment": root.name,
+            "listed": workflow,
+            "steps": state["short"]["steps"],
+            "true": index.is_true(here.store, GLOBAL),
+            "log": logs.read(here.store, workflow["workflow_id"]),
+        }))
+        shutil.rmtree(root)
+        number += 1
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_killed_at_any_moment_no_step_is_done_twice_and_none_is_left_out(tmp_path: Path) -> None:
+    """A sweep over every write of a whole run; whoever comes next asks what is next, and goes on."""
+    definition = tmp_path / "template" / FOLDER / "short.toml"
+    definition.parent.mkdir(parents=True)
+    definition.write_text(SHORT, encoding="utf-8")
+    swept = subprocess.run(
+        [sys.executable, "-c", SWEEP, str(tmp_path / "template"), str(SUPPORT)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    runs = [json.loads(line) for line in swept.stdout.splitlines()]
+    assert len(runs) > 60
+    for run in runs:
+        assert run["listed"]["status"] == "completed", run["moment"]
+        assert run["listed"]["progress_percentage"] == 100
+        assert run["true"], run["moment"]
+        plan, write, check = run["steps"]
+        assert {step["status"] for step in run["steps"]} == {"completed"}
+        assert plan["human_approval"]["approved"]
+        assert "runs" not in plan, run["moment"]
+        # The check failed once, and so the writing was done twice: no more and no less.
+        assert (write["runs"], check["runs"]) == (2, 2), run["moment"]
+        results = [each["result"] for each in write["attempts"]["history"]]
+        assert results == ["failed", "completed"]
+        completed = [each["step"] for each in run["log"] if each.get("given") == "completed"]
+        assert all(completed.count(number) <= count for number, count in ((1, 1), (2, 2), (3, 1)))
+
+
+def test_two_processes_do_not_make_one_move_twice(tmp_path: Path) -> None:
+    """Both see that step 2 may begin; the second is told that it is begun, the state is whole."""
+    started = engine.start_workflow(place(tmp_path), "generation", scene_id="1")
+    engine.update_workflow_state(place(tmp_path), started["workflow_id"], 1, status="completed")
+    script = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from holdfast.formats.pipeline import engine
+from pipework import place
+for number in range(20):
+    engine.update_workflow_state(place(Path(sys.argv[1])), sys.argv[3], 2,
+        status="in_progress", artifacts={f"{sys.argv[4]}-{number}": "x"})
+"""
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, tmp_path, SUPPORT, started["workflow_id"], name],
+            stderr=subprocess.PIPE,
+        )
+        for name in "abc"
+    ]
+    for process in runs:
+        assert process.communicate()[1] == b""
+    step = engine.workflow_state(place(tmp_path), started["workflow_id"])["generation"]["steps"][1]
+    assert len(step["artifacts"]) == 60
+    assert "runs" not in step
+    assert index.is_true(place(tmp_path).store, GLOBAL)
+
+
+def test_a_broken_state_goes_on_from_its_last_good_copy(tmp_path: Path) -> None:
+    """What cannot be read is set aside."""
+    workflow_id = engine.start_workflow(place(tmp_path), "generation", scene_id="1")["workflow_id"]
+    path = files.find(place(tmp_path).store, workflow_id).path
+    path.write_text("{", encoding="utf-8")
+    engine.update_workflow_state(place(tmp_path), workflow_id, 1, status="completed")
+    assert json.loads(path.read_bytes())["generation"]["steps"][0]["status"] == "completed"
+    (aside,) = (tmp_path / ".claude/holdfast/quarantine").iterdir()
+    assert aside.read_text(encoding="utf-8") == "{"
+
+
+def test_a_wrong_word_stops_the_command(tmp_path: Path) -> None:
+    """Whoever wrote it can correct it, and it may say what no copy does."""
+    data: dict[str, Any] = json.loads(json.dumps(STATES[GENERATION]))
+    data["status"] = "dancing"
+    put(tmp_path, GENERATION, data)
+    with pytest.raises(StateUnreadable, match="status: expected one of"):
+        engine.approve_step(place(tmp_path), GENERATION, 3)
+
+
+def test_unknown_ids_and_states_that_grow_too_large(tmp_path: Path) -> None:
+    """Refused with a next step, and nothing is written."""
+    with pytest.raises(NoSuchWorkflow, match="no workflow has the id"):
+        engine.get_workflow_status(place(tmp_path), "generation-1")
+    with pytest.raises(IllegalMove, match="no id of a workflow"):
+        engine.get_workflow_status(place(tmp_path), "../generation-1")
+    path = put(tmp_path, GENERATION, STATES[GENERATION])
+    before = path.read_bytes()
+    with pytest.raises(IllegalMove, match="would be larger than 5 MB"):
+        engine.update_workflow_state(
+            place(tmp_path), GENERATION, 3, artifacts={"draft": "x" * 6 * 2**20}
+        )
+    assert path.read_bytes() == before
+
+
+def test_cancelling_takes_empty_folders_and_leaves_artefacts(tmp_path: Path) -> None:
+    """It may be resumed, so nothing that somebody made is lost; links are not followed."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    root = tmp_path / "project"
+    root.mkdir()
+    ids = [
+        engine.start_workflow(place(root), "generation", scene_id=scene)["workflow_id"]
+        for scene in ("1", "2", "3")
+    ]
+    folders = [root / GLOBAL.run("generation", each) for each in ids]
+    (folders[1] / "sub").mkdir()
+    (folders[1] / "draft.md").write_text("a draft", encoding="utf-8")
+    folders[2].rmdir()
+    folders[2].symlink_to(outside)
+    cleaned = [lifecycle.cancel(place(root), each).cleaned for each in ids]
+    assert cleaned == [
+        (GLOBAL.run("generation", ids[0]),),
+        (f"{GLOBAL.run('generation', ids[1])}/sub",),
+        (),
+    ]
+    assert not folders[0].exists()
+    assert (folders[1] / "draft.md").read_text(encoding="utf-8") == "a draft"
+    assert outside.is_dir()
+
+
+def test_the_log_tells_every_change(tmp_path: Path) -> None:
+    """With what followed from it."""
+    workflow_id = engine.start_workflow(place(tmp_path), "generation", scene_id="1")["workflow_id"]
+    go_on(tmp_path, workflow_id, fails={5: 1})
+    told = [
+        (each["event"], each.get("step"), each.get("stands"))
+        for each in logs.read(place(tmp_path).store, workflow_id)
+    ]
+    assert told[:3] == [
+        ("started", 1, "in_progress"),
+        ("updated", 1, "completed"),
+        ("updated", 2, "in_progress"),
+    ]
+    failed = told.index(("updated", 5, "pending"))
+    assert told[failed + 1] == ("follows", 4, "in_progress")
+    assert told[-1] == ("updated", 7, "completed")
+
+
+def test_a_log_that_cannot_be_written_does_not_fail_the_move(tmp_path: Path) -> None:
+    """It is made, and would be made again by whoever was told that it was not."""
+    put(tmp_path, GENERATION, STATES[GENERATION])
+    (tmp_path / places.log(GENERATION)).mkdir(parents=True)
+    assert engine.approve_step(place(tmp_path, 30), GENERATION, 3)["success"]
+    assert engine.workflow_state(place(tmp_path), GENERATION)["updated_at"] == at(30)
+
+
+def test_a_workflow_of_a_session_lies_there(tmp_path: Path) -> None:
+    """By argument, by environment, or because it is the only one; "global" is for none."""
+    for name in ("one", "two"):
+        (tmp_path / places.SESSIONS / name / "workflow-state").mkdir(parents=True)
+
+    def begun(**given: str) -> str | None:
+        answered = engine.start_workflow(place(tmp_path), "generation", scene_id="1", **given)
+        state = engine.workflow_state(place(tmp_path), answered["workflow_id"])
+        session = state.get("session_name")
+        base = f"workspace/sessions/{session}" if session else "workspace"
+        run = f"{base}/generation-runs/{answered['workflow_id']}"
+        assert state["generation"]["artifacts"]["working_dir"] == run
+        assert (tmp_path / run).is_dir()
+        assert (tmp_path / base / f"workflow-state/{answered['workflow_id']}.json").is_file()
+        return session
+
+    assert begun() is None
+    assert begun(session_name="one") == "one"
+    assert begun(environment_session="two") == "two"
+    assert begun(session_name="one", environment_session="two") == "one"
+    assert begun(session_name="global", environment_session="two") is None
+    with pytest.raises(NoSuchWorkflow, match="no session 'three'"):
+        begun(session_name="three")
