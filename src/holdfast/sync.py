@@ -181,7 +181,14 @@ def place_for(
         loaded = settings.load(root, user_file)
         checkout = project.branch(root)
         return Place(
-            Store(root), loaded.settings, now, branch or checkout, checkout, loaded.problems, saver
+            Store(root),
+            loaded.settings,
+            now,
+            branch or checkout,
+            checkout,
+            loaded.problems,
+            saver,
+            surroundings.played,
         )
 
     def present(root: str) -> bool:

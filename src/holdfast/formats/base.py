@@ -27,6 +27,7 @@ class Place:
     checkout: str | None  # the branch of the root's own checkout
     problems: tuple[str, ...] = ()  # with the settings
     saver: str = ""  # who saves: the hook's event, or the command
+    played: bool = False  # whether `simulate` plays the event
 
     @property
     def root(self) -> Path:

@@ -87,7 +87,7 @@ def _save(place: Place, wait: float) -> list[str]:
     if holding.copies_due(place.store, files.STATE, _readable(place)):
         with place.store.lock(wait):
             holding.keep_copies(place.store, files.STATE, _readable(place))
-    if place.saver == _BEFORE_A_COMPACTION:
+    if place.saver == _BEFORE_A_COMPACTION and not place.played:
         checkpoints.auto(place, wait)
     return lines
 
