@@ -200,6 +200,7 @@ def restore(place: Place, which: str | None = None) -> Restored:
             # What is taken back from the state stays in the log.
             learnings.settled(store, planned.before.state)
             learnings.taken(store, planned.before.state)
+        learnings.taken(store, planned.after)  # it may be of another run
         path = place.root / files.STATE
         aside = store.relative(lifecycle.set_aside(place)) if path.exists() else None
         whole = planned.before if planned.before and not planned.before.broken else None
