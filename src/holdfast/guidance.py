@@ -348,8 +348,9 @@ def for_person(briefing: Briefing, verb: str) -> str:
 
 def in_one_line(briefing: Briefing) -> str:
     """For the model at the start of a session: that there is one, and how to take it up."""
+    stopped = briefing.next_action if briefing.status == "stopped" else None
     return (
         f'The workflow "{one_line(briefing.name, _NAME)}" is kept in this project, in '
-        f"{_place(briefing, ' (', ')')}. "
+        f"{_place(briefing, ' (', ')')}. {f'{one_line(stopped, 300)}. ' if stopped else ''}"
         "`holdfast resume` prints where it stands and takes it up in this session."
     )

@@ -155,7 +155,7 @@ def test_each_of_the_documents_moments_has_its_command(run: Project) -> None:
     said = orchestrate(run, "milestone", "https://tracker/1")
     assert "milestone of phase 1: Foundation" in said
     assert state(run)["milestones"][0]["phase"] == 0
-    orchestrate(run, "task-done")
+    orchestrate(run, "task-done", "2.1")
     orchestrate(run, "review")
     assert state(run)["orchestrator"]["outer_ralph"] is True
     orchestrate(run, "complete")
@@ -273,10 +273,10 @@ def test_the_general_commands_know_the_run(run: Project) -> None:
     shown = run.run("status").stdout
     assert "user-auth (orchestrator)" in shown
     assert "1/2 Foundation, executing" in shown
-    for _ in range(2):
-        orchestrate(run, "task-done")
+    for task in ("1.1", "1.2"):
+        orchestrate(run, "task-done", task)
     orchestrate(run, "phase")
-    orchestrate(run, "task-done")
+    orchestrate(run, "task-done", "2.1")
     orchestrate(run, "review")
     assert "Workflow completed: user-auth" in run.run("complete", session=HERE).stdout
 

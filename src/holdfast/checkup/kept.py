@@ -23,6 +23,7 @@ from holdfast.sync import Synced
 
 _LAST_RUNS = 50
 FIX = "holdfast doctor --fix"
+_CLIENTS = ".claude"  # has folders that are nobody's states
 
 
 def examine(synced: Synced, surroundings: Surroundings) -> Iterator[Finding]:
@@ -74,7 +75,7 @@ def _nearest(folder: Path) -> Path:
 
 
 def _inside(folder: Path, wanted: list[Path]) -> Iterator[Path]:
-    if folder in wanted and folder.is_dir():
+    if folder in wanted and folder.is_dir() and folder.name != _CLIENTS:
         yield from sorted(each for each in folder.iterdir() if each.is_dir())
 
 

@@ -49,7 +49,7 @@ def simulate(
 ) -> None:
     """Play compactions here through the real hooks, and show what they answer.
 
-    The hooks save, as they do in a real compaction. The log, the record of sessions and the count
+    The hooks save, as they do in a real compaction, but take no checkpoint. The log, the record of sessions and the count
     of compactions stay as they are. Exit code 1 when nothing is restored.
     """
     if session and new:

@@ -74,7 +74,7 @@ def done(app: App, task: str | None, kind: str | None, name: str | None) -> None
 @agent.command("reap")
 @click.option(
     "--silent",
-    type=click.IntRange(0),
+    type=click.IntRange(0, 366 * 24 * 60),
     metavar="MINUTES",
     default=int(agents.SILENT.total_seconds() // 60),
     show_default=True,

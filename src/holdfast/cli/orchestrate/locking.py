@@ -18,6 +18,7 @@ from holdfast.formats.orchestrator.locks import Holder, Lock, Outcome
 from holdfast.plaintext import one_line
 
 _MINUTES = int(locks.LASTS.total_seconds() // 60)
+_MOST_MINUTES = 366 * 24 * 60
 _PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 _OWNER = click.option("--owner", metavar="NAME", help="Whose they are; else this session's.")
 
@@ -32,7 +33,7 @@ _OWNER = click.option("--owner", metavar="NAME", help="Whose they are; else this
 @click.option(
     "--for",
     "minutes",
-    type=click.IntRange(1),
+    type=click.IntRange(1, _MOST_MINUTES),
     default=_MINUTES,
     show_default=True,
     metavar="MINUTES",

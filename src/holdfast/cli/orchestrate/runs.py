@@ -88,7 +88,10 @@ def _listed(path: Path) -> Plan:
 def _count(listed: Plan) -> Sequence[str]:
     if not listed.phases:
         return ["no tasks are listed yet; they are read when the plan is approved"]
-    return [f"{counted(len(listed.tasks), 'task')} in {counted(len(listed.phases), 'phase')}"]
+    busy = {each.phase for each in listed.tasks}
+    idle = [name for number, name in enumerate(listed.phases) if number not in busy]
+    lines = [f"{counted(len(listed.tasks), 'task')} in {counted(len(listed.phases), 'phase')}"]
+    return [*lines, *(f"no task is left to do in the phase {name!r}" for name in idle)]
 
 
 def _limits(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from holdfast import clock, sidecar
 from holdfast.errors import IllegalMove
 from holdfast.formats.document import moment
-from holdfast.formats.orchestrator import files
+from holdfast.formats.orchestrator import bounds, files
 from holdfast.formats.orchestrator.model import AGENT_STATUSES, Agent, State
 from holdfast.formats.orchestrator.moving import moved, needed
 from holdfast.store import Store
@@ -101,6 +101,8 @@ def start(state: State, at: str, kind: str, task: str) -> State:
         )
     if kind == "task-executor" and after.completed(task):
         raise IllegalMove(f"task {task} is completed", hint="See holdfast orchestrate status.")
+    if kind == "task-executor":
+        bounds.refuse_stopped(after, at)
     agent = Agent(type=kind, task=task, started=at, iteration=0, status="in_progress")
     after.active_agents = [*after.active_agents, agent]
     return after

@@ -96,4 +96,4 @@ def brief(time: timedelta) -> str:
 
 
 def _whole(time: timedelta) -> int:
-    return max(int(time.total_seconds()), 0)
+    return max(int(min(time, _LONGEST).total_seconds()), 0)

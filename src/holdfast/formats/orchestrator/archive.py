@@ -46,7 +46,7 @@ def _put_away(place: Place, held: Held) -> Path:
     if (log := place.root / files.LEARNINGS).exists():
         store.write(target / log.name, read_file(log, _LARGEST)[0])
     for path in files.paths(place.root):
-        if path != state:
+        if path != state and not files.is_foreign(store, path):
             _move(place, path, target)
     _move(place, state, target)
     return target

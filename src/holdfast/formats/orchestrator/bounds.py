@@ -132,6 +132,13 @@ def reached(state: State, now: datetime) -> list[Use]:
     return [] if state.over else [each for each in uses(state, now) if each.reached]
 
 
+def refuse_stopped(state: State, at: str) -> None:
+    """Refuse to begin anything where a limit is reached."""
+    found = reached(state, datetime.fromisoformat(at))
+    if found:
+        raise LimitReached(found, "Nothing was begun.")
+
+
 def updated(state: State, now: datetime) -> State:
     """*state* with the time that has elapsed, and with the warnings that are due."""
     after = state.model_copy(deep=True)

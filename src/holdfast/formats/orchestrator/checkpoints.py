@@ -3,7 +3,8 @@
 A checkpoint is three files that change as one: checkpoint-NNN.json, checkpoint.json, which is always
 the latest, and the state, which gets an entry for it. All three have the same bytes: the snapshot
 holds its own entry, so that a run that went back to it knows where it stands, also by `cp`, as the
-format's document does it. A number is never used twice.
+format's document does it. A number is never used twice. What somebody else keeps under the name of
+checkpoint.json stays; then there is no file for the latest.
 
 Those that a hook takes before a compaction are kept as long as they are among the last ones of
 their kind; those that somebody asked for always. Which are which we note in our own folder.
@@ -115,10 +116,12 @@ def _take(
 ) -> tuple[Held, str, Checkpoint]:
     name = files.snapshot_name(snapshots.next_number(place.store, held.state))
     after = _noted(held.state, stamp(place.now), name, task, sha, gone)
-    folder = place.root / files.FOLDER
+    folder, latest = place.root / files.FOLDER, place.root / files.LATEST
 
     def beside(encoded: bytes) -> list[Change]:
-        written = [Change(folder / name, encoded), Change(place.root / files.LATEST, encoded)]
+        written = [Change(folder / name, encoded)]
+        if not files.is_foreign(place.store, latest):
+            written.append(Change(latest, encoded))
         return [*written, *(Change(folder / each, None) for each in gone)]
 
     put = lifecycle.put(place, held, after, beside)
@@ -198,6 +201,7 @@ def restore(place: Place, which: str | None = None) -> Restored:
             # What is taken back from the state stays in the log.
             learnings.settled(store, planned.before.state)
             learnings.taken(store, planned.before.state)
+        learnings.taken(store, planned.after)  # it may be of another run
         path = place.root / files.STATE
         aside = store.relative(lifecycle.set_aside(place)) if path.exists() else None
         whole = planned.before if planned.before and not planned.before.broken else None

@@ -41,6 +41,10 @@ def _of_tasks(state: State) -> str:
         return f"Task {state.orchestrator.current_task}: {called(current)}{_iteration(state)}"
     if current is not None:
         return f"Begin task {state.orchestrator.current_task}: {called(current)}"
+    is_last = state.phase + 1 >= state.orchestrator.total_phases
+    left = [each.task for each in state.pending_tasks if is_last or each.phase < state.phase]
+    if left:
+        return f"Tasks of other phases are left: {', '.join(left)}; have the plan approved anew"
     if state.phase + 1 < state.orchestrator.total_phases:
         return f"All tasks of {phase(state)} are completed: begin the next phase"
     return "All phases are complete: review the whole in the outer Ralph loop"

@@ -98,6 +98,12 @@ def read(store: Store, path: Path) -> Held | Unusable:
     return KIND.read(store, path)
 
 
+def is_foreign(store: Store, path: Path) -> bool:
+    """Whether what lies at *path* is somebody else's: neither a state of ours nor a damaged one."""
+    there = read(store, path) if os.path.lexists(path) else None
+    return isinstance(there, Unusable) and not there.is_ours
+
+
 def look(store: Store) -> Held | Unusable | None:
     """The state file; None where there is none."""
     path = store.root / STATE

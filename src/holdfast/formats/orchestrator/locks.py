@@ -200,7 +200,7 @@ def take(
             in_the_way = next((each.lock for each in rivals if not each.stale), None)
             if in_the_way is None:
                 return _take(store, file, now, paths, holder, pid, lasts, rivals)
-        if time.monotonic() >= until:
+        if not time.monotonic() < until:  # also where it is no number
             raise _held(in_the_way, now)
         time.sleep(min(_POLL, max(0.0, until - time.monotonic())))
 

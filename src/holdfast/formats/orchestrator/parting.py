@@ -33,11 +33,15 @@ def last_with_commit(state: State) -> Checkpoint | None:
 
 def commits(root: Path, sha: str) -> Commits | None:
     """None without git, or where nothing is committed."""
+    return _commits(root, sha, follows=_follows(root, sha))
+
+
+def _commits(root: Path, sha: str, *, follows: bool) -> Commits | None:
     folder = str(root)
     head = git.answer(folder, "rev-parse", "--verify", "--quiet", "HEAD")
     if head is None:
         return None
-    if _follows(root, sha):
+    if follows:
         return Commits(head, known=True, follows=True)
     known = is_commit(sha) and git.answer(folder, "cat-file", "-e", f"{sha}^{{commit}}") is not None
     return Commits(head, known, follows=False)
@@ -69,7 +73,7 @@ def parted(root: Path, state: State) -> str:
     # Hooks ask this often, so what is nearly always so is asked first, and alone.
     if last is None or last.git_sha is None or _follows(root, last.git_sha):
         return ""
-    return remark(last, commits(root, last.git_sha))
+    return remark(last, _commits(root, last.git_sha, follows=False))
 
 
 def way_back(sha: str | None, found: Commits | None) -> str:

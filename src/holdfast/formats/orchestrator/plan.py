@@ -6,7 +6,7 @@
 
 A phase is a heading of any level that begins with "Phase" and a number. A task stands below it, as a
 heading or a list item that begins with its id, the number of its phase, a dot and its own number,
-with or without "Task" before. A list item needs a checkbox; one that is ticked is done, and is not
+with or without "Task" before; 1.1.1 is a part of a task. A list item needs a checkbox; one that is ticked is done, and is not
 taken up. What stands in code blocks, quotes and comments does not count. Where there are no such
 headings, each first number of an id is a phase.
 """
@@ -32,7 +32,7 @@ _LONGEST = 500  # characters of a heading or an item
 _MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _PHASE = re.compile(r"phase +([0-9]{1,4})(?: *[:.)–—-]+ *(.*)| +(.*))?", re.IGNORECASE)
 _TASK = re.compile(
-    r"(?:task +)?([0-9]{1,4})\.([0-9]{1,4})(?: *[:.)–—-]+ *(.*)| +(.*))?", re.IGNORECASE
+    r"(?:task +)?([0-9]{1,4})\.([0-9]{1,4})(?!\.?[0-9])(?: *[:.)–—-]+ *(.*)| +(.*))?", re.IGNORECASE
 )
 
 

@@ -81,7 +81,7 @@ def approve_plan(state: State, at: str, plan: Plan, task_doc: str | None = None)
     """The plan is approved: its tasks are executed; also anew, while they are."""
     after = moved(state)
     need(after, "planning", "executing")
-    if not plan.phases:
+    if not plan.tasks and not after.completed_tasks:
         raise IllegalMove(
             "the plan has no tasks",
             hint="Write them into the task document (`## Phase 1: Name`, `- [ ] 1.1 Name`), name it "
@@ -104,7 +104,7 @@ def _follow(state: State, plan: Plan) -> None:
     state.pending_tasks = [*kept, *(_renewed(known.get(each.task), each) for each in new)]
     phases = [each.phase for each in state.pending_tasks]
     run.total_phases = max([len(plan.phases), *(phase + 1 for phase in phases)])
-    run.current_phase = min([run.current_phase, *phases])
+    run.current_phase = min([run.current_phase, max(run.total_phases - 1, 0), *phases])
     turn_to(state, state.current)
 
 

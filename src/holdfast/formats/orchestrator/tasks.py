@@ -15,7 +15,6 @@ from decimal import Decimal
 from holdfast.errors import IllegalMove
 from holdfast.formats.document import moment
 from holdfast.formats.orchestrator import amounts, bounds
-from holdfast.formats.orchestrator.bounds import LimitReached
 from holdfast.formats.orchestrator.model import Agent, CompletedTask, PendingTask, State
 from holdfast.formats.orchestrator.moving import moved, need, turn_to
 
@@ -27,7 +26,7 @@ def start_task(state: State, at: str, task: str | None = None, *, with_agent: bo
     """Begin *task*, by default the next one, with an agent that works on it, or without."""
     after = moved(state)
     need(after, "executing")
-    _refuse_stopped(after, at)
+    bounds.refuse_stopped(after, at)
     begun = _pending(after, task) if task else _next(after)
     if begun.phase != after.phase:
         raise IllegalMove(
@@ -35,17 +34,15 @@ def start_task(state: State, at: str, task: str | None = None, *, with_agent: bo
             hint="A phase begins when all tasks before it are completed: holdfast orchestrate phase",
         )
     _refuse_busy(after, begun)
+    used = bounds.iterations(after).get(begun.task, 0)  # by one that is gone
     if with_agent:
-        entry = Agent(type=EXECUTOR, task=begun.task, started=at, iteration=0, status="in_progress")
+        entry = Agent(
+            type=EXECUTOR, task=begun.task, started=at, iteration=used, status="in_progress"
+        )
         after.active_agents = [*after.active_agents, entry]
     turn_to(after, begun)
+    after.orchestrator.ralph_iteration = used
     return after
-
-
-def _refuse_stopped(state: State, at: str) -> None:
-    reached = bounds.reached(state, datetime.fromisoformat(at))
-    if reached:
-        raise LimitReached(reached, "Nothing was begun.")
 
 
 def _refuse_busy(state: State, task: PendingTask) -> None:
@@ -114,6 +111,17 @@ def _current(state: State) -> PendingTask:
     return current
 
 
+def _begun(state: State) -> PendingTask:
+    """The task that is worked on; what nobody began is not completed by the way."""
+    current = _current(state)
+    if not (state.workers_on(current.task) or state.iteration):
+        raise IllegalMove(
+            f"nobody works on task {current.task}, as far as is noted",
+            hint=f"If it is done all the same: holdfast orchestrate task-done {current.task}",
+        )
+    return current
+
+
 def complete_task(
     state: State,
     at: str,
@@ -128,7 +136,7 @@ def complete_task(
     """*task* is done, by default the current one; what it cost is added to the cost of the run."""
     after = moved(state)
     need(after, "executing")
-    done = _pending(after, task) if task else _current(after)
+    done = _pending(after, task) if task else _begun(after)
     if done.phase != after.phase:
         raise IllegalMove(
             f"task {done.task} belongs to phase {done.phase + 1}, and phase {after.phase + 1} is current",
@@ -167,7 +175,9 @@ def spend(state: State, at: str, cost: str) -> State:  # noqa: ARG001  # as all 
 
 def _spend(state: State, cost: Decimal) -> None:
     if cost:
-        state.safety_bounds.cost_so_far = amounts.dollars(state.safety_bounds.cost + cost)
+        spent = amounts.dollars(state.safety_bounds.cost + cost)
+        amount_of(spent)  # it has to be read again
+        state.safety_bounds.cost_so_far = spent
 
 
 def amount_of(text: str) -> Decimal:

@@ -123,8 +123,7 @@ def _context(state: State, place: Place) -> Iterator[tuple[str, str]]:
 def _agents(state: State, place: Place) -> Iterator[str]:
     for seen in agents.seen(place.store, state):
         agent, remark = seen.agent, seen.remark(place.now)
-        line = (
-            f"{agent.type} on task {agent.task} since {agent.started}, iteration {agent.iteration}"
-        )
+        since = f" since {agent.started}" if agent.started else ""
+        line = f"{agent.type} on task {agent.task}{since}, iteration {agent.iteration}"
         line += f", {agent.status.replace('_', ' ')}" if agent.status != "in_progress" else ""
         yield f"{line} ({remark})" if remark else line

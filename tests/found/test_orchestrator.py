@@ -1,0 +1,182 @@
+"""Found by working as an orchestrator, by hand edits, and by files of others in its folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.formats.orchestrator import files
+from holdfast.testing import Compactions, Project
+from orchestrated import log, put, state
+
+THEIRS = '{"tool": "another one"}'
+
+
+def call(project: Project, *arguments: str, code: int = 0) -> str:
+    done = project.run("orchestrate", *arguments, session="session-1", check=False)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == code, (arguments, done.stdout, done.stderr)
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def begin(project: Project, *tasks: str) -> Project:
+    """A run that is executed."""
+    call(project, "start", "docs/shop.md", *(word for each in tasks for word in ("--task", each)))
+    call(project, "approve-plan")
+    return project
+
+
+@pytest.fixture
+def run(holdfast_project: Project) -> Project:
+    return begin(holdfast_project, "1.1 Model", "1.2 Tokens", "2.1 Pages")
+
+
+def ids(entries: list[dict[str, Any]]) -> list[str]:
+    return [each["task"] for each in entries]
+
+
+def test_a_checkpoint_json_of_another_tool_is_left_alone(
+    run: Project, compaction_cycle: Compactions
+) -> None:
+    """Neither a hook nor a command writes over it, and the archive leaves it where it is."""
+    path = run.write(files.LATEST, THEIRS)
+    numbered = run.write(".claude/checkpoint-007.json", THEIRS)
+    compaction_cycle()
+    assert path.read_text() == THEIRS
+    call(run, "warn", "slow")
+    assert "checkpoint-009.json" in call(run, "checkpoint")
+    call(run, "fail", "enough")
+    call(run, "archive")
+    assert path.read_text() == numbered.read_text() == THEIRS
+
+
+def test_a_second_task_done_completes_nothing_that_nobody_began(run: Project) -> None:
+    """An agent that repeats its last command; with the id it is meant."""
+    call(run, "task-start")
+    call(run, "task-done")
+    assert "nobody works on task 1.2" in call(run, "task-done", code=1)
+    assert ids(state(run)["completed_tasks"]) == ["1.1"]
+    call(run, "task-done", "1.2")
+    assert ids(state(run)["completed_tasks"]) == ["1.1", "1.2"]
+
+
+def test_a_plan_in_which_no_task_is_found_is_not_approved(holdfast_project: Project) -> None:
+    """It would be complete at once, with nothing done."""
+    holdfast_project.write("docs/shop.md", "## Phase 1: Model\n1. 1.1 Without a box\n")
+    told = call(holdfast_project, "start", "docs/shop.md")
+    assert "no task is left to do in the phase 'Model'" in told
+    assert "the plan has no tasks" in call(holdfast_project, "approve-plan", code=1)
+
+
+def test_the_parts_of_a_task_are_no_tasks(holdfast_project: Project) -> None:
+    """1.1.1 below 1.1."""
+    text = "## Phase 1: Model\n### Task 1.1: User\n- [ ] 1.1.1 Field\n- [ ] 1.1.2 Index\n- [ ] 1.2. B\n"
+    holdfast_project.write("docs/shop.md", text)
+    call(holdfast_project, "start", "docs/shop.md")
+    found = [(each["task"], each["name"]) for each in state(holdfast_project)["pending_tasks"]]
+    assert found == [("1.1", "User"), ("1.2", "B")]
+
+
+def test_numbers_without_measure_end_no_command_in_a_crash(run: Project) -> None:
+    """Minutes beyond the calendar, a wait that is no number, and more money than can be read."""
+    call(run, "lock", "a", "--owner", "x", "--for", str(10**12), code=2)
+    call(run, "agent", "reap", "--silent", str(10**14), code=2)
+    call(run, "lock", "a", "--owner", "x")
+    assert "is held by x" in call(run, "lock", "a", "--owner", "y", "--wait", "nan", code=1)
+    call(run, "cost", "--add", "999999999999", code=3)
+    assert "expected an amount" in call(run, "cost", "--add", "999999999999", code=1)
+
+
+def test_a_start_in_the_year_one_stops_no_hook(run: Project, compaction_cycle: Compactions) -> None:
+    """The elapsed time that is written can be read again."""
+    data = state(run)
+    data["orchestrator"]["start_time"] = "0001-01-01T00:00:00Z"
+    put(run, data)
+    assert "STOP" in compaction_cycle().note
+    call(run, "pause", "the clock is wrong")
+
+
+def test_no_executor_is_sent_off_where_a_limit_is_reached(run: Project) -> None:
+    call(run, "cost", "--add", "20", code=3)
+    assert "Nothing was begun" in call(
+        run, "agent", "start", "task-executor", "--task", "1.1", code=3
+    )
+    assert state(run)["active_agents"] == []
+
+
+def test_a_task_that_is_begun_again_has_the_iterations_that_it_used(run: Project) -> None:
+    """Else its limit is never reached where agents die."""
+    call(run, "task-start")
+    call(run, "iterate")
+    call(run, "iterate")
+    call(run, "agent", "done")
+    call(run, "task-start", "1.1")
+    assert state(run)["orchestrator"]["ralph_iteration"] == 2
+    assert state(run)["active_agents"][0]["iteration"] == 2
+
+
+def test_a_restore_from_the_archive_brings_no_learnings_of_later_runs(run: Project) -> None:
+    call(run, "learn", "first", "--type", "pattern")
+    call(run, "checkpoint")
+    call(run, "fail", "enough")
+    call(run, "archive")
+    run.clock.advance(seconds=60)
+    begin(run, "1.1 Other")
+    call(run, "learn", "second", "--type", "pattern")
+    snapshot = next((run.root / ".claude/holdfast/archive").glob("*/checkpoint-001.json"))
+    call(run, "restore", snapshot.relative_to(run.root).as_posix(), "--yes")
+    assert [each["lesson"] for each in state(run)["learnings"]] == ["first"]
+    assert [each["lesson"] for each in log(run)] == ["first", "second"]
+
+
+def test_tasks_of_other_phases_are_told_before_all_is_complete(
+    run: Project, compaction_cycle: Compactions
+) -> None:
+    """A tool that counts phases from 1 has left some behind."""
+    data = state(run)
+    data["orchestrator"]["current_phase"] = 2
+    put(run, data)
+    guidance = compaction_cycle().guidance
+    assert "Tasks of other phases are left: 1.1, 1.2, 2.1" in guidance
+    assert "All phases are complete" not in guidance
+
+
+def test_a_plan_with_fewer_phases_leaves_no_phase_beyond_the_last(run: Project) -> None:
+    for task in ("1.1", "1.2"):
+        call(run, "task-done", task)
+    call(run, "phase")
+    call(run, "task-done", "2.1")
+    call(run, "approve-plan", "--task", "1.1 Model")
+    told = state(run)["orchestrator"]
+    assert (told["current_phase"], told["total_phases"]) == (0, 1)
+
+
+def test_an_agent_of_another_tool_is_since_no_time(
+    run: Project, compaction_cycle: Compactions
+) -> None:
+    data = state(run)
+    data["active_agents"] = [{"type": "task-executor", "task": "1.1"}]
+    put(run, data)
+    assert "since None" not in compaction_cycle().guidance
+
+
+def test_a_played_compaction_takes_no_checkpoint(run: Project) -> None:
+    done = run.run("simulate", session="session-1")
+    assert "Workflow restored" in done.stdout
+    assert not (run.root / files.LATEST).exists()
+
+
+def test_the_line_at_a_startup_says_stop(run: Project, compaction_cycle: Compactions) -> None:
+    """Nobody is told to go on where a limit is reached."""
+    call(run, "cost", "--add", "20", code=3)
+    assert "STOP: a limit is reached, cost $20 of $10" in compaction_cycle.start("startup").guidance
+
+
+def test_the_doctor_looks_at_no_folder_of_the_client(run: Project) -> None:
+    """Only at those in which states are kept."""
+    agents = run.root / ".claude" / "agents"
+    agents.mkdir()
+    agents.chmod(0o500)
+    done = run.run("doctor", check=False)
+    assert ".claude/agentscannot" not in "".join(done.stdout.split())
