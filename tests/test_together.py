@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from deadly import ARMED
 from holdfast import together
 from holdfast.errors import NewerRecord, StateUnwritable
 from holdfast.store import Store
@@ -19,25 +20,15 @@ from holdfast.together import Change
 OLD = {"state/a.json": b"old a", "state/b.json": b"old b", "state/gone.json": b"old gone"}
 NEW = {"state/a.json": b"new a \xff", "state/b.json": b"new b", "state/made.json": b"made"}
 
-WRITER = """
-import os, signal, sys
+WRITER = f"""{ARMED}
+import sys
 from pathlib import Path
 from holdfast import together
 from holdfast.store import Store
 from holdfast.together import Change
 store, call, number, after = Store(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "after"
 with store.lock(1):
-    real, seen = getattr(os, call), 0
-    def deadly(*arguments, **named):
-        global seen
-        seen += 1
-        if seen == number and not after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = real(*arguments, **named)
-        if seen == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
-    setattr(os, call, deadly)
+    arm(call, number=number, after=after)
     together.write(store, "test", [
         Change(store.root / "state/a.json", b"new a \\xff"),
         Change(store.root / "state/b.json", b"new b"),
@@ -179,24 +170,14 @@ def test_a_note_of_a_newer_holdfast_is_left_alone(store: Store) -> None:
 
 
 # Does an undertaking whose steps can be taken again, and kills itself before or after a call.
-UNDERTAKER = """
-import os, signal, sys
+UNDERTAKER = f"""{ARMED}
+import sys
 from holdfast import together
 from holdfast.store import Store
 store, call, number, after = Store(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "after"
 with store.lock(1):
-    real, seen = getattr(os, call), 0
-    def deadly(*arguments, **named):
-        global seen
-        seen += 1
-        if seen == number and not after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = real(*arguments, **named)
-        if seen == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
-    setattr(os, call, deadly)
-    together.begin(store, "test", {"copies": ["one", "two"]})
+    arm(call, number=number, after=after)
+    together.begin(store, "test", {{"copies": ["one", "two"]}})
     for name in ("one", "two"):
         store.write(store.root / "made" / name, name.encode())
     together.end(store, "test")

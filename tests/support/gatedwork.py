@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from deadly import ARMED
 from holdfast.formats.base import Place
 from holdfast.formats.gated import files, lifecycle, machine, user_review
 from holdfast.formats.gated.lifecycle import Review, Step
@@ -185,17 +186,9 @@ RUN: list[tuple[list[str], str]] = [
 
 
 # A command line that dies before one of its renames.
-_DYING = """
-import os, signal, sys
-number = int(sys.argv.pop(1))
-real, seen = os.replace, 0
-def deadly(*arguments, **named):
-    global seen
-    seen += 1
-    if seen == number:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(*arguments, **named)
-os.replace = deadly
+_DYING = f"""{ARMED}
+import sys
+arm("replace", number=int(sys.argv.pop(1)))
 from holdfast.__main__ import main
 sys.exit(main())
 """

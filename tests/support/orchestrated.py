@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from deadly import ARMED
 from holdfast.formats.base import Place
 from holdfast.formats.orchestrator import files
 from holdfast.formats.orchestrator.model import State
@@ -19,8 +20,8 @@ DOCUMENT = Path(__file__).parents[1] / "samples" / "orchestrator" / "document.md
 BEGUN = "2026-01-15T12:00:00Z"
 
 # Runs a piece of code, and kills itself around the number-th call of os.<call>.
-_KILLED = """
-import os, signal, sys
+_KILLED = f"""{ARMED}
+import sys
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -30,17 +31,7 @@ from holdfast.settings import Settings
 from holdfast.store import Store
 root, code, call, number, after = *sys.argv[1:4], int(sys.argv[4]), sys.argv[5] == "after"
 place = Place(Store(root), Settings(), datetime.now(UTC), None, None)
-real, seen = getattr(os, call), 0
-def deadly(*arguments, **named):
-    global seen
-    seen += 1
-    if seen == number and not after:
-        os.kill(os.getpid(), signal.SIGKILL)
-    result = real(*arguments, **named)
-    if seen == number:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return result
-setattr(os, call, deadly)
+arm(call, number=number, after=after)
 exec(code)
 """
 

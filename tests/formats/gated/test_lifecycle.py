@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from deadly import ARMED
 from gatedwork import (
     ALL_FILES,
     APPROVE_PHASE,
@@ -39,7 +40,7 @@ from holdfast.testing import Compactions, Project
 
 # A command that dies at one of its system calls, before or after it was made.
 COMMAND = """
-import os, signal, sys
+import sys
 from functools import partial
 root, now, call, number, after, command = sys.argv[1:]
 from holdfast.clock import parse
@@ -52,17 +53,7 @@ STEPS = {
     "revise": (partial(machine.revise, feedback="better"), Review("NEEDS_REVISION", "better")),
     "approve": (user_review.approve, None),
 }
-real, seen = getattr(os, call), 0
-def deadly(*arguments, **named):
-    global seen
-    seen += 1
-    if seen == int(number) and after == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    result = real(*arguments, **named)
-    if seen == int(number):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return result
-setattr(os, call, deadly)
+arm(call, number=int(number), after=after == "after")
 place = Place(Store(root), Settings(), parse(now), None, None)
 lifecycle.change(place, "gated:user-auth", *STEPS[command])
 """
@@ -73,7 +64,7 @@ def killed_at(project: Project, command: str, call: str, number: int, after: str
     now = "2026-02-27T12:00:00Z"
     words = [str(project.root), now, call, str(number), after, command]
     done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *words],
+        [sys.executable, "-c", ARMED + COMMAND, *words],
         env=project.environment(),
         capture_output=True,
         check=False,

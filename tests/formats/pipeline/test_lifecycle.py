@@ -38,6 +38,7 @@ SWEEP = """
 import json, os, shutil, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
+from deadly import arm
 from holdfast.formats.pipeline import engine, index, lifecycle, logs
 from holdfast.formats.pipeline.places import GLOBAL
 from pipework import go_on, place
@@ -54,17 +55,7 @@ def killed(root, number, after):
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    real, seen = os.replace, 0
-    def deadly(*arguments, **named):
-        nonlocal seen
-        seen += 1
-        if seen == number and not after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = real(*arguments, **named)
-        if seen == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
-    os.replace = deadly
+    arm("replace", number=number, after=after)
     play(root)
     os._exit(0)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from deadly import ARMED
 from holdfast import together
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.pipeline import files, logs, places, sessions
@@ -35,25 +36,15 @@ NAME = "work-on-chapter-02"
 SESSION = Location(NAME)
 
 # Does one thing to a session, and kills itself before the given call that changes what is on disk.
-DEADLY = """
-import os, signal, sys
+DEADLY = f"""{ARMED}
+import sys
 from datetime import UTC, datetime
 from holdfast.formats.base import Place
 from holdfast.formats.pipeline import sessions
 from holdfast.settings import Settings
 from holdfast.store import Store
 root, what, name, number = *sys.argv[1:4], int(sys.argv[4])
-left = number
-def deadly(call):
-    def counted(*arguments, **named):
-        global left
-        left -= 1
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return call(*arguments, **named)
-    return counted
-for call in ("replace", "unlink", "rmdir", "mkdir", "write"):
-    setattr(os, call, deadly(getattr(os, call)))
+arm("replace", "unlink", "rmdir", "mkdir", "write", number=number)
 now = datetime(2025, 11, 10, 16, 0, tzinfo=UTC)
 getattr(sessions, what)(Place(Store(root), Settings(), now, None, None), name)
 """
