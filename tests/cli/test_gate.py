@@ -60,7 +60,7 @@ def test_a_run_by_commands(feature: Project) -> None:
     assert "valid, and the files agree" in gate(feature, "validate", "-w", "user-auth")
     found = read(feature)
     assert (found["status"], found["pr_number"], found["pr_url"]) == ("completed", 7, URL)
-    assert [each["by"] for each in found["escalations"]] == ["Anna", "override"]
+    assert [each["by"] for each in found["escalations"]] == ["maintainer", "override"]
     reviews = sorted((feature.root / FOLDER).glob("*/reviews/*"))
     assert len(reviews) == 7
     assert "complete" in refused(feature, "submit", "-w", "user-auth")

@@ -162,7 +162,7 @@ RUN: list[tuple[list[str], str]] = [
     (["approve"], "Architecture: the creator works on the artefact"),
     (["escalate", "lost"], "Architecture: it is escalated (lost)"),
     (
-        ["guide", "smaller", "--by", "Anna"],
+        ["guide", "smaller", "--by", "maintainer"],
         "Architecture: the creator revises by the guidance that a person gave: smaller",
     ),
     (

@@ -306,7 +306,7 @@ def test_an_escalation_has_the_documented_shape_and_others_stay() -> None:
     for step, by in (
         (STEPS["guide"](), "guidance"),
         (STEPS["override"](), "override"),
-        (lambda each, at: machine.guide(each, at, "so", by="Anna"), "Anna"),
+        (lambda each, at: machine.guide(each, at, "so", by="maintainer"), "maintainer"),
     ):
         after = step(found, AT).state
         assert after.escalations[1]["by"] == by
