@@ -33,7 +33,7 @@ STEPS: list[tuple[list[str], str]] = [
     (["task-done", "1.2", "--cost", "9.80"], "STOP: a limit is reached, cost $10 of $10 (100%)."),
     (["extend", "agreed", "--max-cost", "20"], "All tasks of phase 1 of 2 are completed"),
     (["phase"], "Begin task 1/1: 2.1 Create"),
-    (["task-done", "--cost", "0"], "All phases are complete: review the whole"),
+    (["task-done", "2.1", "--cost", "0"], "All phases are complete: review the whole"),
     (["review"], "Outer Ralph loop: review the whole"),
 ]
 
