@@ -94,16 +94,15 @@ def start(
     title: str,
     description: str,
     branch: str | None = None,
-    also: Sequence[Change] = (),
 ) -> Changed:
-    """Begin a feature: its description, the state and all five status.json, and what goes *also*."""
+    """Begin a feature: its description, the state and all five status.json."""
     store, folder = place.store, files.folder_of(place.store, slug)
     content = machine.begin(slug, stamp(place.now), title=title, branch=branch)
     with _locked(place) as lines:
         refuse_taken(store, folder)
         described = Change(folder / files.DESCRIPTION, description.encode())
         run = files.read(store, folder)
-        return _write(place, folder, _Plan([described, *also, *_writes(run, content)], lines))
+        return _write(place, folder, _Plan([described, *_writes(run, content)], lines))
 
 
 def put(place: Place, folder: Path, content: Content) -> Changed:

@@ -60,11 +60,6 @@ def learn(
     return after
 
 
-def log(store: Store) -> list[Learning]:
-    """All that was ever learned here, oldest first; a line that is no learning is passed over."""
-    return _parsed(_content(store))
-
-
 def settled(store: Store, state: State) -> State:
     """*state*, which is to be written, once it and the log agree; `taken` after it was written.
 
