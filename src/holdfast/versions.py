@@ -20,6 +20,7 @@ Kind: TypeAlias = Literal[
     "sidecar",
     "copies",
     "sessions",
+    "heard",
     "deliveries",
     "forecasts",
     "journals",
@@ -27,6 +28,7 @@ Kind: TypeAlias = Literal[
     "backups",
     "unfinished",
     "listings",
+    "counts",
 ]
 
 # What this release writes, and the highest that it understands.
@@ -36,6 +38,7 @@ KNOWN: Mapping[Kind, int] = {
     "sidecar": 1,
     "copies": 1,
     "sessions": 1,
+    "heard": 1,
     "deliveries": 1,
     "forecasts": 1,
     "journals": 1,
@@ -43,6 +46,7 @@ KNOWN: Mapping[Kind, int] = {
     "backups": 1,
     "unfinished": 1,
     "listings": 1,
+    "counts": 1,
 }
 # Each has a folder of its name in the user's folder.
 OF_A_SESSION: tuple[Kind, ...] = ("sessions", "deliveries", "forecasts", "journals")

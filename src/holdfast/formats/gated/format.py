@@ -29,6 +29,7 @@ class Gated:
     folders: tuple[str, ...] = (files.FOLDER,)
     personal = False
     group = "gate"
+    notes_compactions = False
 
     def paths(self, root: Path) -> list[Path]:
         return files.paths(root)
@@ -39,8 +40,8 @@ class Gated:
 
     def sync(self, place: Place, wait: float | None) -> Survey:
         found = files.look(place.store)
-        survey = Survey()
-        if wait is not None and _is_due(place, found):
+        survey = Survey(due=_is_due(place, found))
+        if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
                     survey.notes += _finished(place)

@@ -25,6 +25,7 @@ class Pipeline:
     folders: tuple[str, ...] = (places.GLOBAL.states, places.SESSIONS)
     personal = False
     group = "pipeline"
+    notes_compactions = False
 
     def paths(self, root: Path) -> list[Path]:
         return places.state_paths(root)
@@ -34,8 +35,8 @@ class Pipeline:
 
     def sync(self, place: Place, wait: float | None) -> Survey:
         found = files.look(place.store)
-        survey = Survey()
-        if wait is not None and holding.copies_due(place.store, places.WORKSPACE, _kept(found)):
+        survey = Survey(due=holding.copies_due(place.store, places.WORKSPACE, _kept(found)))
+        if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
                     found = files.look(place.store)  # what was read outside the lock may be old

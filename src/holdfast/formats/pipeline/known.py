@@ -168,7 +168,7 @@ def _stamp_of(entry: os.DirEntry[str]) -> Stamp | None:
     try:
         if entry.is_symlink():
             return None
-        status = entry.stat(follow_symlinks=False)
+        status = os.lstat(entry.path)
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino

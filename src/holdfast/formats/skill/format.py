@@ -25,6 +25,7 @@ class Skill:
     folders: tuple[str, ...] = (files.ACTIVE, files.COMPLETED)
     personal = True
     group = "skill"
+    notes_compactions = True
 
     def paths(self, root: Path) -> list[Path]:
         return files.paths(root)
@@ -35,8 +36,8 @@ class Skill:
 
     def sync(self, place: Place, wait: float | None) -> Survey:
         found = files.look(place.store)
-        survey = Survey()
-        if wait is not None and holding.copies_due(place.store, files.FOLDER, found.active):
+        survey = Survey(due=holding.copies_due(place.store, files.FOLDER, found.active))
+        if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
                     found = files.look(place.store)  # what was read outside the lock may be old
