@@ -42,7 +42,7 @@ clean:
 
 # The install links file by file (editable_mode=strict), so that mypy and the import contract see
 # one real package. It is made again when a source file appears or goes, not when one is edited.
-.venv/.ready: pyproject.toml constraints.txt $(TREE)
+.venv/.ready: pyproject.toml setup.py src/scripts/holdfast constraints.txt $(TREE)
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --without-pip --clear .venv
 	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --config-settings editable_mode=strict --editable '.[dev]'
