@@ -13,7 +13,7 @@ help:
 	@echo 'make demo    one whole compaction cycle in a throw-away project'
 	@echo 'make test    all tests'
 	@echo 'make check   lint, types, import contract'
-	@echo 'make bench   the speed of each hook, as a ratio to a bare interpreter, and of the MCP server'
+	@echo 'make bench   how fast every hook and the MCP server are, and what has changed since the last time'
 	@echo 'make picture the picture in the README, from a real run'
 	@echo 'make clean   remove everything that make made'
 
@@ -30,8 +30,7 @@ check: .venv/.ready
 	$(BIN)/lint-imports
 
 bench: .venv/.ready
-	BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python bench/run.py
-	$(BIN)/python bench/server.py
+	@BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python -m bench
 
 picture: .venv/.ready
 	$(BIN)/python docs/picture.py
