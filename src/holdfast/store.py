@@ -27,7 +27,8 @@ from typing import NamedTuple
 
 from holdfast import jsonlines
 from holdfast.atomic import patiently, replace_file, sync_folder
-from holdfast.errors import StateLocked, StateUnreadable, StateUnwritable
+from holdfast.errors import StateUnreadable, StateUnwritable
+from holdfast.locking import locked
 from holdfast.openflags import NO_WAIT
 from holdfast.project import contains
 from holdfast.regular import read_file, read_json
@@ -57,22 +58,9 @@ class Store:
     @contextlib.contextmanager
     def lock(self, wait: float) -> Iterator[None]:
         """Hold the project's lock, or raise StateLocked after *wait* seconds."""
-        # Imported here: it costs three bare interpreter starts, and most runs write nothing.
-        from filelock import FileLock, Timeout  # noqa: PLC0415
-
         self._prepare()
-        path = self.private / "lock"
-        held = FileLock(path)
-        try:
-            held.acquire(timeout=wait, poll_interval=0.01)
-        except Timeout as error:
-            raise StateLocked(path, wait) from error
-        except OSError as error:
-            raise StateUnwritable(path, error.strerror or str(error)) from error
-        try:
+        with locked(self.private / "lock", wait):
             yield
-        finally:
-            held.release()
 
     def _prepare(self) -> None:
         """Make our own folder: 0700, with a .gitignore of everything."""
