@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from holdfast import clock, sidecar, summary
 from holdfast.formats.base import Place, Workflow
 from holdfast.plaintext import one_line
+from holdfast.records import Record
 from holdfast.summary import Fact
 
 _KEY = "compactions"
@@ -32,8 +32,7 @@ _NAMED = 3  # facts that are named one by one
 _SIDE_BY_SIDE = timedelta(seconds=10)
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Record):
     """What one summary kept."""
 
     at: str
@@ -53,8 +52,7 @@ class Check:
         return {**found, "missing": words}
 
 
-@dataclass(frozen=True)
-class Survived:
+class Survived(Record):
     """What a workflow has come through."""
 
     count: int = 0

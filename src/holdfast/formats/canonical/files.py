@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical import state as states
 from holdfast.formats.canonical.state import State, has_shape
 from holdfast.formats.canonical.tolerance import salvage
+from holdfast.records import Record
 from holdfast.regular import decode_json, read_settled_json
 from holdfast.store import LARGEST, Copies, Store
 
@@ -23,8 +23,7 @@ _WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
 }
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(Record):
     """One state file as read: what it says, and what was wrong with it."""
 
     path: Path
@@ -36,8 +35,7 @@ class Held:
     newer: str = ""  # what to say where a newer Holdfast keeps it; then it is only read
 
 
-@dataclass(frozen=True)
-class Unusable:
+class Unusable(Record):
     """A file that lies where states lie, but tells nothing."""
 
     path: Path

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from holdfast import clock, ledger
@@ -24,6 +23,7 @@ from holdfast.formats.canonical.settle import Inputs
 from holdfast.formats.canonical.sources.look import look_at_markdown
 from holdfast.formats.canonical.state import State, seen_of_state
 from holdfast.ledger import Ledger
+from holdfast.records import Record, made, replace
 
 _KEPT_WITH = ("holdfast phase next", "holdfast remind", "holdfast context")
 _ENDED_WITH = "holdfast complete"
@@ -31,8 +31,7 @@ _ENDED_WITH = "holdfast complete"
 _DELETED = "its state file was removed by hand, so it counts as finished"
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(Record):
     """One workflow: its file if it has one, its declarations if it has any, and the merged state."""
 
     key: str
@@ -59,8 +58,7 @@ class Known:
         return self.group is not None and self.state.encode() != self.held.raw
 
 
-@dataclass(frozen=True)
-class Deleted:
+class Deleted(Record):
     """A workflow that was ended by deleting its file."""
 
     known: Known
@@ -68,16 +66,15 @@ class Deleted:
     state: State  # the last one
 
 
-@dataclass
-class View:
+class View(Record, frozen=False):
     place: Place
     looked: list[Looked]
     ledger: Ledger
-    known: list[Known] = field(default_factory=list)
-    unusable: list[Unusable] = field(default_factory=list)
-    superseded: list[Held] = field(default_factory=list)
-    deleted: list[Deleted] = field(default_factory=list)
-    revived: list[str] = field(default_factory=list)  # tombstones that no longer hold
+    known: list[Known] = made(factory=list)
+    unusable: list[Unusable] = made(factory=list)
+    superseded: list[Held] = made(factory=list)
+    deleted: list[Deleted] = made(factory=list)
+    revived: list[str] = made(factory=list)  # tombstones that no longer hold
 
     def find(self, key: str) -> Known | None:
         return next((each for each in self.known if each.key == key), None)
