@@ -31,12 +31,14 @@ class Record:
     """The base of all records; unless `frozen=False`, fields stay as they are and it can be hashed."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
+    _names: ClassVar[frozenset[str]] = frozenset()
     _defaults: ClassVar[dict[str, Any]] = {}
     _factories: ClassVar[dict[str, Callable[[], object]]] = {}
 
     def __init_subclass__(cls, *, frozen: bool = True) -> None:
         own = [name for name, kind in cls.__annotations__.items() if "ClassVar" not in str(kind)]
         cls._fields = (*cls._fields, *own)
+        cls._names = frozenset(cls._fields)
         defaults = {name: cls.__dict__[name] for name in own if name in cls.__dict__}
         made_anew = {name: each for name, each in defaults.items() if isinstance(each, _Made)}
         cls._factories = {
@@ -49,15 +51,17 @@ class Record:
             cls.__hash__ = None  # type: ignore[assignment]  # as for every mutable value
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        cls = type(self)
-        fields = {**cls._defaults, **dict(zip(cls._fields, values, strict=False)), **named}
-        for name, factory in cls._factories.items():
-            if name not in fields:
-                fields[name] = factory()
-        if len(values) > len(cls._fields) or fields.keys() != set(cls._fields):
-            wrong = sorted(fields.keys() ^ set(cls._fields)) or list(values)
-            raise TypeError(f"{cls.__name__}: missing or unknown: {wrong}")
-        self.__dict__.update(fields)
+        if values:
+            named.update(zip(self._fields, values, strict=False))
+        if len(named) < len(self._fields):
+            for name, factory in self._factories.items():
+                if name not in named:
+                    named[name] = factory()
+            named = {**self._defaults, **named}
+        if named.keys() != self._names or len(values) > len(self._fields):
+            wrong = sorted(named.keys() ^ self._names) or list(values)
+            raise TypeError(f"{type(self).__name__}: missing or unknown: {wrong}")
+        self.__dict__.update(named)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

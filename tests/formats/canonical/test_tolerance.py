@@ -49,7 +49,7 @@ def test_any_json_of_the_shape_becomes_a_state(data: dict[str, object], good: bo
     """And what was right in it is kept."""
     parsed = decode_json(json.dumps(data).encode())
     assert isinstance(parsed, dict)
-    state, wrong = salvage(parsed, lambda: GOOD if good else None, NOW)
+    state, wrong = salvage(parsed, lambda: GOOD if good else None, lambda: NOW)
     again = read(state.encode())
     assert again.content() == state.content()
     assert state.phase.current >= 1

@@ -325,7 +325,7 @@ def undo(place: Place, key: str) -> Known:
         data = decode_json(copies.previous.encode())
         if not isinstance(data, dict):
             raise IllegalMove(f"the earlier state of {known.state.workflow!r} cannot be read")
-        previous, _ = salvage(data, lambda: known.state, known.state.created_at)
+        previous, _ = salvage(data, lambda: known.state, lambda: known.state.created_at)
         # The markdown has not changed by this: what we know of it stays as it is now.
         restored = replace(previous, holdfast=known.state.holdfast)
         return _save(place, known, restored)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-Place: TypeAlias = "tuple[str | int, ...]"
+Place: TypeAlias = "tuple[Place, str | int] | None"  # from the inside out; None is the whole
 Shape: TypeAlias = "Callable[[Look, Any, Place], Any]"
 
 REQUIRED: Any = object()
@@ -25,7 +25,7 @@ _WHITE = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 class Wrong(NamedTuple):
     """One value that is not what it should be."""
 
-    at: Place
+    at: tuple[str | int, ...]
     found: object
     missing: bool = False
 
@@ -47,7 +47,14 @@ class Look:
         self.wrong: list[Wrong] = []
 
     def object_to(self, found: object, at: Place) -> None:
-        self.wrong.append(Wrong(at, found))
+        self.wrong.append(Wrong(_spelt(at), found))
+
+    def miss(self, at: Place) -> None:
+        self.wrong.append(Wrong(_spelt(at), None, missing=True))
+
+
+def _spelt(at: Place) -> tuple[str | int, ...]:
+    return (*_spelt(at[0]), at[1]) if at else ()
 
 
 class Field(NamedTuple):
@@ -62,9 +69,9 @@ def fields(
     taken = {}
     for name, (shape, default) in known.items():
         if name in data:
-            taken[name] = shape(look, data[name], (*at, name))
+            taken[name] = shape(look, data[name], (at, name))
         elif default is REQUIRED:
-            look.wrong.append(Wrong((*at, name), data, missing=True))
+            look.miss((at, name))
         else:
             taken[name] = default()
     return taken
@@ -166,17 +173,20 @@ def else_empty(inner: Shape, kind: Callable[[], Any]) -> Shape:
 
 
 def texts(look: Look, value: Any, at: Place) -> Any:
-    return items(text)(look, value, at)
+    return _texts(look, value, at)
 
 
 def items(inner: Shape) -> Shape:
     def shape(look: Look, value: Any, at: Place) -> Any:
         if isinstance(value, list):
-            return [inner(look, each, (*at, index)) for index, each in enumerate(value)]
+            return [inner(look, each, (at, index)) for index, each in enumerate(value)]
         look.object_to(value, at)
         return value
 
     return shape
+
+
+_texts = items(text)
 
 
 def anything(_look: Look, value: Any, _at: Place) -> Any:
@@ -186,7 +196,7 @@ def anything(_look: Look, value: Any, _at: Place) -> Any:
 def mapping(inner: Shape) -> Shape:
     def shape(look: Look, value: Any, at: Place) -> Any:
         if isinstance(value, dict):
-            return {key: inner(look, each, (*at, key)) for key, each in value.items()}
+            return {key: inner(look, each, (at, key)) for key, each in value.items()}
         look.object_to(value, at)
         return value
 

@@ -130,7 +130,7 @@ class State(Record):
     def of(cls, data: object) -> State:
         """The state that *data* says, or Unfit."""
         look = Look()
-        state = _STATE(look, data, ())
+        state = _STATE(look, data, None)
         if look.wrong:
             raise Unfit(look.wrong)
         return state  # type: ignore[no-any-return]  # the shape makes it
@@ -260,7 +260,7 @@ def _written(record: Record) -> dict[str, Any]:
 def problems(data: object) -> list[Wrong]:
     """What a strict reader of the document objects to; Holdfast's own part is not looked at."""
     look = Look(strict=True)
-    _STATE(look, data, ())
+    _STATE(look, data, None)
     return look.wrong
 
 

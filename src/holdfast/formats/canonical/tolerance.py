@@ -19,7 +19,7 @@ from holdfast.formats.canonical.state import State
 
 
 def salvage(
-    data: dict[str, Any], last_good: Callable[[], State | None], created_at: str
+    data: dict[str, Any], last_good: Callable[[], State | None], created_at: Callable[[], str]
 ) -> tuple[State, list[str]]:
     """*data* as a state, and the fields that are not as they were written."""
     try:
@@ -33,7 +33,7 @@ def salvage(
         still = _fields(error)
     good = last_good()
     for field in still:
-        _replace(meant, field, good, created_at)
+        _replace(meant, field, good, created_at())
     return State.of(meant), wrong
 
 

@@ -18,6 +18,7 @@ from holdfast.formats.canonical.declaration import Declaration, Looked
 from holdfast.formats.canonical.files import Held, Unusable
 from holdfast.formats.canonical.identity import Group
 from holdfast.formats.canonical.matching import Matched
+from holdfast.formats.canonical.memory import Memory
 from holdfast.formats.canonical.merge import merge, remembered
 from holdfast.formats.canonical.settle import Inputs
 from holdfast.formats.canonical.sources.look import look_at_markdown
@@ -80,17 +81,20 @@ class View(Record, frozen=False):
         return next((each for each in self.known if each.key == key), None)
 
 
-def look(place: Place) -> View:
-    """Read it all."""
-    looked = look_at_markdown(place.root, place.settings.plans)
+def look(place: Place, memory: Memory | None = None) -> View:
+    """Read it all; what *memory* has is not understood again."""
+    memory = memory or Memory()
+    looked = look_at_markdown(place.root, place.settings.plans, memory.looked)
     view = View(place, looked, ledger.load(place.store))
     held = []
-    for path in files.paths(place.root):
-        found = files.read(place.store, path, place.now)
+    for each in files.found(place.root):
+        found = files.read(place.store, each, place.now, memory.states.get(each.path))
         if isinstance(found, Unusable):
             view.unusable.append(found)
-        else:
-            held.append(found)
+            continue
+        held.append(found)
+        if found.sound:
+            memory.states[each.path] = found
     groups = identity.group([each.declaration for each in looked if each.declaration])
     matched = matching.match(held, groups, place.root)
     view.superseded = matched.superseded
