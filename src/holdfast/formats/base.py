@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
@@ -10,6 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 from holdfast import clock
 from holdfast.briefing import Briefing
 from holdfast.errors import HoldfastError
+from holdfast.records import Record, made
 from holdfast.settings import Settings
 from holdfast.store import Store
 
@@ -17,8 +17,7 @@ Standing: TypeAlias = Literal["active", "stale", "finished", "ignored"]
 BY_HAND = "hand"  # or by another tool: not by us
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Record):
     """Where and when a format works."""
 
     store: Store
@@ -41,8 +40,7 @@ class Place:
         return clock.for_names(self.now)
 
 
-@dataclass(frozen=True)
-class Workflow:
+class Workflow(Record):
     """One workflow of any format, as far as choosing and telling need it."""
 
     format: str
@@ -80,22 +78,18 @@ class Workflow:
         return self.kept and self.standing in {"finished", "stale"} and not self.put_away
 
 
-@dataclass
-class Survey:
+class Survey(Record, frozen=False):
     """What a format found, and what became of it."""
 
-    workflows: list[Workflow] = field(default_factory=list)
-    looked: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # path, what was found there or why not
-    notes: list[str] = field(default_factory=list)  # lines that the person should see
-    saved: list[str] = field(default_factory=list)  # names of workflows that were written
+    workflows: list[Workflow] = made(factory=list)
+    looked: list[tuple[str, str]] = made(factory=list)  # path, what was found there or why not
+    notes: list[str] = made(factory=list)  # lines that the person should see
+    saved: list[str] = made(factory=list)  # names of workflows that were written
     due: bool = False  # whether there was something to be written
     failure: HoldfastError | None = None  # why saving failed; the workflows are right all the same
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Record):
     """What `inspect` says of one file."""
 
     format: str
