@@ -37,6 +37,7 @@ STATUS = "status.json"
 FEATURE = "00-feature"
 DESCRIPTION = f"{FEATURE}/description.md"
 REVIEWS = "reviews"
+UNFINISHED = "gated"  # under which an interrupted change is noted
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _REVIEW = re.compile(r"review-([1-9]\d{0,8})\.md")

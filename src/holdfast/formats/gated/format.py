@@ -2,7 +2,7 @@
 
 Hooks do not write these files: an orchestrator does, by our commands or by itself. A hook keeps copies
 in our own folder, so that a file that gets damaged can be brought back, and brings to its end what one
-of our commands was killed in the middle of.
+of our commands was killed in the middle of. What only commands need is loaded where it is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holdfast import ledger, together
 from holdfast.errors import HoldfastError
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
-from holdfast.formats.gated import files, inspection, lifecycle, machine
+from holdfast.formats.gated import files
 from holdfast.formats.gated.files import Found, HeldState
 from holdfast.formats.gated.telling import workflows_of
 from holdfast.formats.holding import Kept, Unusable
@@ -55,17 +55,23 @@ class Gated:
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What a strict reader of the document would object to."""
+        from holdfast.formats.gated import inspection  # noqa: PLC0415
+
         return inspection.inspect(path, raw)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
         if workflow.briefing.status == "completed":
             finalize = f"holdfast gate finalize -w {shlex.quote(str(workflow.handle))}"
             return (f"The docs of {workflow.name!r} are still to be published: {finalize}",)
+        from holdfast.formats.gated import lifecycle, machine  # noqa: PLC0415
+
         changed = lifecycle.change(place, workflow.key, machine.complete)
         how = f"Workflow completed: {workflow.name}. Its docs are published by: holdfast gate finalize"
         return how, *changed.lines
 
     def touch(self, place: Place, workflow: Workflow) -> None:
+        from holdfast.formats.gated import lifecycle  # noqa: PLC0415
+
         lifecycle.take_up(place, workflow.key)
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
@@ -73,13 +79,15 @@ class Gated:
 
 
 def _is_due(place: Place, found: Found) -> bool:
-    return together.is_unfinished(place.store, lifecycle.UNFINISHED) or holding.copies_due(
+    return together.is_unfinished(place.store, files.UNFINISHED) or holding.copies_due(
         place.store, files.FOLDER, _held(found), files.has_gone
     )
 
 
 def _finished(place: Place) -> list[str]:
     """What was interrupted is brought to its end; not every hook can tell the person so."""
+    from holdfast.formats.gated import lifecycle  # noqa: PLC0415
+
     lines = lifecycle.finish(place)
     ledger.tell_later(place.store, lines, place.now)
     return lines

@@ -2,7 +2,8 @@
 
 Hooks do not write the state: an orchestrator does, by our commands or by its own tools. There is one
 exception, because the format's document asks for it: before a compaction a checkpoint is taken, if
-there is anything that the last one does not have. Else a hook only keeps a copy in our own folder.
+there is anything that the last one does not have. Else a hook only keeps a copy in our own folder. So what
+only commands need, and checkpoints, is loaded where it is used.
 """
 
 from __future__ import annotations
@@ -15,14 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
 from holdfast.formats.holding import Unusable
-from holdfast.formats.orchestrator import (
-    checkpoints,
-    files,
-    inspection,
-    lifecycle,
-    recovery,
-    runs,
-)
+from holdfast.formats.orchestrator import files, recovery
 from holdfast.formats.orchestrator.files import Held
 from holdfast.formats.orchestrator.telling import workflow_of
 
@@ -56,7 +50,7 @@ class Orchestrator:
             survey.workflows = [workflow_of(there, place)]
             what = f"state of {there.state.name!r}"
             survey.looked = [(place.store.relative(there.path), what)]
-            survey.notes += lifecycle.recovered(place, there)
+            survey.notes += holding.unreadable(place.store, [there], ())
         elif there:
             survey.looked = [(place.store.relative(there.path), there.reason)]
             survey.notes += holding.unreadable(place.store, (), [there])
@@ -64,14 +58,20 @@ class Orchestrator:
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What a strict reader of the document would object to."""
+        from holdfast.formats.orchestrator import inspection  # noqa: PLC0415
+
         return inspection.inspect(path, raw)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        from holdfast.formats.orchestrator import lifecycle, runs  # noqa: PLC0415
+
         changed = lifecycle.change(place, runs.complete)
         archive = "Put it away with: holdfast orchestrate archive"
         return (*changed.lines, f"Workflow completed: {workflow.name}", archive)
 
     def touch(self, place: Place, workflow: Workflow) -> None:  # noqa: ARG002  # there is but one
+        from holdfast.formats.orchestrator import lifecycle  # noqa: PLC0415
+
         lifecycle.touch(place)
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
@@ -81,7 +81,9 @@ class Orchestrator:
 def _save(place: Place, wait: float) -> list[str]:
     """Bring to an end what is unfinished, keep a copy, and take the checkpoint that is due."""
     lines = []
-    if together.is_unfinished(place.store, lifecycle.NAME):
+    if together.is_unfinished(place.store, files.UNFINISHED):
+        from holdfast.formats.orchestrator import lifecycle  # noqa: PLC0415
+
         with place.store.lock(wait):
             lines = lifecycle.settle(place)
             ledger.tell_later(place.store, lines, place.now)  # not every hook can tell the person
@@ -89,6 +91,8 @@ def _save(place: Place, wait: float) -> list[str]:
         with place.store.lock(wait):
             holding.keep_copies(place.store, files.STATE, _readable(place))
     if place.saver == _BEFORE_A_COMPACTION and not place.played:
+        from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415
+
         checkpoints.auto(place, wait)
     return lines
 

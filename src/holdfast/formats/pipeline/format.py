@@ -1,7 +1,8 @@
 """The pipeline format as the rest of the house sees it.
 
 Hooks do not write these files: agents do, by our commands or the server. A hook only keeps a copy in
-our own folder, so that a state that gets damaged can be brought back.
+our own folder, so that a state that gets damaged can be brought back. So what only commands need is loaded
+where it is used.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
-from holdfast.formats.pipeline import definitions, facts, files, inspection, lifecycle, places
+from holdfast.formats.pipeline import definitions, facts, files, places
 from holdfast.formats.pipeline.files import Found
 from holdfast.formats.pipeline.states import Held
 from holdfast.formats.pipeline.telling import workflows_of
@@ -49,6 +50,8 @@ class Pipeline:
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What a strict reader of the document would object to."""
+        from holdfast.formats.pipeline import inspection  # noqa: PLC0415
+
         return inspection.inspect(path, raw)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
@@ -62,6 +65,8 @@ class Pipeline:
         )
 
     def touch(self, place: Place, workflow: Workflow) -> None:
+        from holdfast.formats.pipeline import lifecycle  # noqa: PLC0415
+
         lifecycle.touch(place, _id(workflow))
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:

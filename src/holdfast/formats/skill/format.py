@@ -2,7 +2,8 @@
 
 Hooks do not write these files: skills do, with jq or by our commands. There is one exception, because
 the document asks for it: that a session goes on after a compaction is noted in the history. Else a
-hook only keeps a copy in our own folder, so that a state that gets damaged can be brought back.
+hook only keeps a copy in our own folder, so that a state that gets damaged can be brought back. So what
+only commands need is loaded where it is used.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from holdfast.errors import HoldfastError
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
-from holdfast.formats.skill import files, inspection, lifecycle
+from holdfast.formats.skill import files
 from holdfast.formats.skill.files import Found
 from holdfast.formats.skill.telling import workflows_of
 
@@ -50,17 +51,25 @@ class Skill:
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What a strict reader of the document would object to."""
+        from holdfast.formats.skill import inspection  # noqa: PLC0415
+
         return inspection.inspect(path, raw)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
         """The last line is the signal that the document asks for."""
+        from holdfast.formats.skill import lifecycle  # noqa: PLC0415
+
         ended = lifecycle.complete(place, workflow.key)
         return f"Workflow completed: {workflow.name}. It lies in {ended.path}", ended.signal
 
     def touch(self, place: Place, workflow: Workflow) -> None:
+        from holdfast.formats.skill import lifecycle  # noqa: PLC0415
+
         lifecycle.resume(place, workflow.key)
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
+        from holdfast.formats.skill import lifecycle  # noqa: PLC0415
+
         lifecycle.note_compaction(place, workflow.key, compacted, wait)
 
 

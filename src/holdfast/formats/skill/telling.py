@@ -17,7 +17,6 @@ from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.model import State
 from holdfast.formats.skill.moving import is_blocked
 from holdfast.formats.skill.phases import EXECUTION, missing
-from holdfast.formats.skill.pushed import is_pushed
 from holdfast.formats.skill.standing import standing, working
 from holdfast.project import contains
 
@@ -78,7 +77,7 @@ def _briefing(
     phase, phases = state.phase, state.state_machine.phases
     number = phases.index(phase) + 1 if phase and phase in phases else 1
     asks = stands == "active" and facts.pull_request_due(state)
-    pushed = is_pushed(place.root, state.workflow.branch) if asks else None
+    pushed = _pushed(state, place) if asks else None
     reading = [*_reading(state, place.root), *(_reading(inner, place.root) if inner else ())]
     return Briefing(
         name=state.name,
@@ -95,6 +94,12 @@ def _briefing(
         kept_with=_kept_with(state, inner),
         ended_with="holdfast skill abandon" if stands == "stale" else "holdfast skill complete",
     )
+
+
+def _pushed(state: State, place: Place) -> facts.Pushed | None:
+    from holdfast.formats.skill.pushed import is_pushed  # noqa: PLC0415  # seldom asked
+
+    return is_pushed(place.root, state.workflow.branch)
 
 
 def _kept_with(state: State, inner: State | None) -> tuple[str, ...]:
