@@ -46,7 +46,7 @@ def choose(workflows: Sequence[Workflow], circumstances: Circumstances) -> Choic
     """The workflow to restore."""
     alone = [each for each in workflows if each.standing == "active" and not each.part_of]
     active = sorted(alone, key=lambda each: _rank(each, circumstances))
-    rest = [each for each in workflows if each not in alone]
+    rest = [each for each in workflows if each.standing != "active" or each.part_of]
     if not active:
         return Choice(None, "no workflow is active", tuple(rest))
     chosen, why = _first(active, _following(workflows, circumstances))

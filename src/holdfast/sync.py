@@ -189,6 +189,7 @@ def place_for(
             loaded.problems,
             saver,
             surroundings.played,
+            surroundings.state_dir,
         )
 
     def present(root: str) -> bool:

@@ -27,6 +27,7 @@ Kind: TypeAlias = Literal[
     "backups",
     "unfinished",
     "listings",
+    "remembered",
 ]
 
 # What this release writes, and the highest that it understands.
@@ -43,6 +44,7 @@ KNOWN: Mapping[Kind, int] = {
     "backups": 1,
     "unfinished": 1,
     "listings": 1,
+    "remembered": 1,
 }
 # Each has a folder of its name in the user's folder.
 OF_A_SESSION: tuple[Kind, ...] = ("sessions", "deliveries", "forecasts", "journals")

@@ -7,7 +7,9 @@ of our commands was killed in the middle of. What only commands need is loaded w
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,12 @@ from holdfast import ledger, together
 from holdfast.errors import HoldfastError
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
-from holdfast.formats.gated import files
-from holdfast.formats.gated.files import Found, HeldState
+from holdfast.formats.gated import files, known
+from holdfast.formats.gated.files import Found
+from holdfast.formats.gated.known import Known, row_of
 from holdfast.formats.gated.telling import workflows_of
 from holdfast.formats.holding import Kept, Unusable
+from holdfast.formats.remembered import Memory
 
 
 class Gated:
@@ -34,20 +38,25 @@ class Gated:
         return files.paths(root)
 
     def present(self, place: Place) -> bool:
-        found = files.look(place.store)
-        return bool(found.runs or found.lost)
+        return files.is_any(place.store)
 
     def sync(self, place: Place, wait: float | None) -> Survey:
-        found = files.look(place.store)
+        memory = Memory.of(place, self.name)
+        found = known.look(place.store, memory)
         survey = Survey()
-        if wait is not None and _is_due(place, found):
+        copied = place.store.copied_at(files.FOLDER) if wait is not None else {}
+        if wait is not None and _is_due(place, found, copied):
             try:
                 with place.store.lock(wait):
                     survey.notes += _finished(place)
-                    found = files.look(place.store)  # what was read outside the lock may be old
-                    holding.keep_copies(place.store, files.FOLDER, _held(found), files.has_gone)
+                    # What was read outside the lock may be old.
+                    found = known.look_again(place.store, found, copied, memory)
+                    held, gone = _held(found, copied), _gone(place, found)
+                    holding.keep_copies(place.store, files.FOLDER, held, gone)
             except HoldfastError as error:
                 survey.failure = error
+        if wait is not None:
+            memory.keep()
         survey.workflows = workflows_of(found, place)
         survey.looked = _looked(place, found)
         survey.notes += _notes(place, found)
@@ -78,10 +87,22 @@ class Gated:
         """The document has no place for it."""
 
 
-def _is_due(place: Place, found: Found) -> bool:
+def _is_due(place: Place, found: Found, copied: Mapping[str, float]) -> bool:
     return together.is_unfinished(place.store, files.UNFINISHED) or holding.copies_due(
-        place.store, files.FOLDER, _held(found), files.has_gone
+        place.store, files.FOLDER, _held(found, copied), _gone(place, found), copied
     )
+
+
+def _gone(place: Place, found: Found) -> Callable[[str], bool]:
+    """Whether the feature of a file is not there; what was found just now is."""
+    there = {str(run.folder) for run in (*found.runs, *found.lost)}
+    depth = len(str(place.root / files.FOLDER)) + 1
+
+    def gone(path: str) -> bool:
+        end = path.find(os.sep, depth)
+        return path[:end] not in there and files.has_gone(path)
+
+    return gone
 
 
 def _finished(place: Place) -> list[str]:
@@ -93,15 +114,18 @@ def _finished(place: Place) -> list[str]:
     return lines
 
 
-def _held(found: Found) -> list[Kept[Any]]:
-    return [each for run in (*found.runs, *found.lost) for each in run.held]
+def _held(found: Found, copied: Mapping[str, float]) -> list[Kept[Any]]:
+    """What there may be to copy."""
+    runs = (*found.runs, *found.lost)
+    due = (run for run in runs if not (isinstance(run, Known) and run.is_copied(copied)))
+    return [each for run in due for each in run.held]
 
 
 def _looked(place: Place, found: Found) -> list[tuple[str, str]]:
     relative = place.store.relative
-    states = [run.main for run in found.runs if isinstance(run.main, HeldState)]
     lost = [*(run.main for run in found.lost), *found.foreign]
-    return [(relative(held.path), f"state of {held.state.name!r}") for held in states] + [
+    states = ((files.state_path(run.folder), row_of(run)) for run in found.runs)
+    return [(relative(path), f"state of {row.name!r}") for path, row in states] + [
         (relative(each.path), each.reason) for each in lost if isinstance(each, Unusable)
     ]
 
@@ -110,8 +134,10 @@ def _notes(place: Place, found: Found) -> list[str]:
     """What the person has to be told, one line each."""
     lost = [run.main for run in found.lost if isinstance(run.main, Unusable)]
     # A status.json that is missing is made by the next command; until then a caution tells it.
-    lost += [each for run in found.runs for each in run.lost if each.kind != "missing"]
-    lines = holding.unreadable(place.store, _held(found), lost)
+    read = [run for run in (*found.runs, *found.lost) if not isinstance(run, Known)]
+    lost += [each for run in read for each in run.lost if each.kind != "missing"]
+    held = [each for run in read for each in run.held]
+    lines = holding.unreadable(place.store, held, lost)
     return [*lines, *(_recovery(run.slug) for run in found.lost)]
 
 

@@ -17,6 +17,7 @@ from holdfast.formats.pipeline import definitions, facts, files, places
 from holdfast.formats.pipeline.files import Found
 from holdfast.formats.pipeline.states import Held
 from holdfast.formats.pipeline.telling import workflows_of
+from holdfast.formats.remembered import Memory
 
 
 class Pipeline:
@@ -34,15 +35,20 @@ class Pipeline:
         return files.is_any(place.store)
 
     def sync(self, place: Place, wait: float | None) -> Survey:
-        found = files.look(place.store)
+        memory = Memory.of(place, self.name)
+        found = files.look(place.store, memory)
         survey = Survey()
         if wait is not None and holding.copies_due(place.store, places.WORKSPACE, _kept(found)):
             try:
                 with place.store.lock(wait):
-                    found = files.look(place.store)  # what was read outside the lock may be old
+                    found = files.look(
+                        place.store, memory
+                    )  # what was read outside the lock may be old
                     holding.keep_copies(place.store, places.WORKSPACE, _kept(found))
             except HoldfastError as error:
                 survey.failure = error
+        if wait is not None:
+            memory.keep()
         survey.workflows = workflows_of(found, place)
         survey.looked = _looked(place, found)
         survey.notes = holding.unreadable(place.store, found.live, found.unusable)
@@ -78,8 +84,10 @@ def _kept(found: Found) -> list[Held]:
 
     Else the copy of one that others have completed would bring it back.
     """
-    read = (held for seen in found.seen for held in seen.held.values() if held.state.over)
-    return [*found.live, *(each for each in read if found.store.copied_since(each.path, 0))]
+    known = (each for seen in found.seen for each in (seen.held, seen.remembered))
+    over = [held for each in known for held in each.values() if held.row.over]
+    copied = found.store.copied_at(places.WORKSPACE) if over else {}
+    return [*found.live, *(each for each in over if str(each.path) in copied)]
 
 
 def _id(workflow: Workflow) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from holdfast.errors import HoldfastError
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
+from holdfast.formats.remembered import Memory
 from holdfast.formats.skill import files
 from holdfast.formats.skill.files import Found
 from holdfast.formats.skill.telling import workflows_of
@@ -31,19 +32,26 @@ class Skill:
         return files.paths(root)
 
     def present(self, place: Place) -> bool:
-        found = files.look(place.store)
-        return bool(found.active or any(each.is_ours for each in found.unusable))
+        if files.is_any_active(place.store):  # mostly the first that is looked at
+            return True
+        found = files.look(place.store, Memory.of(place, self.name))
+        return any(each.is_ours for each in found.unusable)
 
     def sync(self, place: Place, wait: float | None) -> Survey:
-        found = files.look(place.store)
+        memory = Memory.of(place, self.name)
+        found = files.look(place.store, memory)
         survey = Survey()
         if wait is not None and holding.copies_due(place.store, files.FOLDER, found.active):
             try:
                 with place.store.lock(wait):
-                    found = files.look(place.store)  # what was read outside the lock may be old
+                    found = files.look(
+                        place.store, memory
+                    )  # what was read outside the lock may be old
                     holding.keep_copies(place.store, files.FOLDER, found.active)
             except HoldfastError as error:
                 survey.failure = error
+        if wait is not None:
+            memory.keep()
         survey.workflows = workflows_of(found, place)
         survey.looked = _looked(place, found)
         survey.notes = _notes(place, found)
@@ -76,7 +84,7 @@ class Skill:
 def _looked(place: Place, found: Found) -> list[tuple[str, str]]:
     relative = place.store.relative
     states = (*found.active, *found.completed)
-    return [(relative(held.path), f"state of {held.state.name!r}") for held in states] + [
+    return [(relative(held.path), f"state of {held.row.name!r}") for held in states] + [
         (relative(each.path), each.reason) for each in found.unusable
     ]
 
@@ -86,5 +94,5 @@ def _notes(place: Place, found: Found) -> list[str]:
     store = place.store
     lines = holding.unreadable(store, (*found.active, *found.completed), found.unusable)
     for held in found.live:
-        lines += [f"{store.relative(held.path)}: {each}" for each in held.state.unknown_words]
+        lines += [f"{store.relative(held.path)}: {each}" for each in held.row.unknown_words]
     return lines
