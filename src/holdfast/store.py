@@ -210,12 +210,10 @@ class Store:
                     path = entry.name.replace("%2F", os.sep).replace("%25", "%")
                     with contextlib.suppress(OSError):
                         times[path] = entry.stat().st_mtime
-        root = str(self.root)
+        root = os.path.join(self.root, "")
         # Hardly any has dots to look at, and there may be thousands.
         return {
-            os.path.join(root, path): at
-            for path, at in times.items()
-            if ".." not in path or _is_below(path)
+            f"{root}{path}": at for path, at in times.items() if ".." not in path or _is_below(path)
         }
 
     def all_copies(self) -> list[Copies]:

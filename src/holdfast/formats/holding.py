@@ -136,9 +136,11 @@ def keep_copies(
     folder: str,
     held: Iterable[Kept[Any]],
     gone: Callable[[str], bool] = _is_gone,
+    copied: Mapping[str, float] | None = None,
 ) -> None:
     """Copy what has changed, and forget what has *gone*; to be called inside the lock."""
-    uncopied, left = _due(store, store.copied_at(folder), held, gone)
+    copied = store.copied_at(folder) if copied is None else copied
+    uncopied, left = _due(store, copied, held, gone)
     for path in left:
         store.forget(path)
     for each in uncopied:
@@ -175,8 +177,8 @@ def _due(
         # A listing does not tell of names that are too long for one, or that it spells otherwise.
         if copied.get(path, -1.0) < each.mtime and not store.copied_since(each.path, each.mtime)
     )
-    left = [Path(path) for path in sorted(copied) if path not in there and gone(path)]
-    return [each for each in changed if not each.problems], left
+    left = sorted(path for path in copied if path not in there and gone(path))
+    return [each for each in changed if not each.problems], [*map(Path, left)]
 
 
 def unreadable(store: Store, held: Iterable[Kept[Any]], lost: Sequence[Unusable]) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -196,14 +196,18 @@ def next_review(folder: Path, phase: PhaseName) -> int:
     return max((number for number, _ in reviews(folder, phase)), default=0) + 1
 
 
-def folders(root: Path) -> list[Path]:
+def folders(root: Path) -> Iterator[Path]:
     """The folders that may hold a feature, in the order of their names."""
-    return sorted(
-        path
-        for path in (root / FOLDER).glob("*")
-        if path.name[:1] != "."
-        and any(os.path.lexists(path / each) for each in (STATE, DESCRIPTION))
-    )
+    top = root / FOLDER
+    try:
+        names = sorted(os.listdir(top))
+    except OSError:
+        return
+    begins = os.path.join(top, "")
+    for name in names:
+        there = (os.path.lexists(f"{begins}{name}/{each}") for each in (STATE, DESCRIPTION))
+        if name[:1] != "." and any(there):
+            yield top / name
 
 
 def paths(root: Path) -> list[Path]:

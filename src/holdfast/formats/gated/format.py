@@ -42,17 +42,17 @@ class Gated:
 
     def sync(self, place: Place, wait: float | None) -> Survey:
         memory = Memory.of(place, self.name)
-        found = known.look(place.store, memory)
+        copied = place.store.copied_at(files.FOLDER) if wait is not None else None
+        found = known.look(place.store, memory, copied)
         survey = Survey()
-        copied = place.store.copied_at(files.FOLDER) if wait is not None else {}
         if wait is not None and _is_due(place, found, copied):
             try:
                 with place.store.lock(wait):
                     survey.notes += _finished(place)
                     # What was read outside the lock may be old.
-                    found = known.look_again(place.store, found, copied, memory)
-                    held, gone = _held(found, copied), _gone(place, found)
-                    holding.keep_copies(place.store, files.FOLDER, held, gone)
+                    found = known.look_again(place.store, found, memory)
+                    held, gone = _read(found), _gone(place, found)
+                    holding.keep_copies(place.store, files.FOLDER, held, gone, copied)
             except HoldfastError as error:
                 survey.failure = error
         if wait is not None:
@@ -87,9 +87,9 @@ class Gated:
         """The document has no place for it."""
 
 
-def _is_due(place: Place, found: Found, copied: Mapping[str, float]) -> bool:
+def _is_due(place: Place, found: Found, copied: Mapping[str, float] | None) -> bool:
     return together.is_unfinished(place.store, files.UNFINISHED) or holding.copies_due(
-        place.store, files.FOLDER, _held(found, copied), _gone(place, found), copied
+        place.store, files.FOLDER, _read(found), _gone(place, found), copied
     )
 
 
@@ -114,18 +114,17 @@ def _finished(place: Place) -> list[str]:
     return lines
 
 
-def _held(found: Found, copied: Mapping[str, float]) -> list[Kept[Any]]:
-    """What there may be to copy."""
-    runs = (*found.runs, *found.lost)
-    due = (run for run in runs if not (isinstance(run, Known) and run.is_copied(copied)))
-    return [each for run in due for each in run.held]
+def _read(found: Found) -> list[Kept[Any]]:
+    """The files that were read: what is known is copied, and nothing is wrong with it."""
+    runs = (run for run in (*found.runs, *found.lost) if not isinstance(run, Known))
+    return [each for run in runs for each in run.held]
 
 
 def _looked(place: Place, found: Found) -> list[tuple[str, str]]:
     relative = place.store.relative
     lost = [*(run.main for run in found.lost), *found.foreign]
-    states = ((files.state_path(run.folder), row_of(run)) for run in found.runs)
-    return [(relative(path), f"state of {row.name!r}") for path, row in states] + [
+    states = ((f"{files.FOLDER}/{run.slug}/{files.STATE}", row_of(run)) for run in found.runs)
+    return [(path, f"state of {row.name!r}") for path, row in states] + [
         (relative(each.path), each.reason) for each in lost if isinstance(each, Unusable)
     ]
 
@@ -134,10 +133,9 @@ def _notes(place: Place, found: Found) -> list[str]:
     """What the person has to be told, one line each."""
     lost = [run.main for run in found.lost if isinstance(run.main, Unusable)]
     # A status.json that is missing is made by the next command; until then a caution tells it.
-    read = [run for run in (*found.runs, *found.lost) if not isinstance(run, Known)]
+    read = (run for run in found.runs if not isinstance(run, Known))
     lost += [each for run in read for each in run.lost if each.kind != "missing"]
-    held = [each for run in read for each in run.held]
-    lines = holding.unreadable(place.store, held, lost)
+    lines = holding.unreadable(place.store, _read(found), lost)
     return [*lines, *(_recovery(run.slug) for run in found.lost)]
 
 

@@ -70,16 +70,6 @@ class Known(Run):
     def statuses(self) -> Mapping[PhaseName, HeldStatus | Unusable]:
         return self._run.statuses
 
-    def is_copied(self, copied: Mapping[str, float]) -> bool:
-        """Whether no copy of its files is older than the file."""
-        stamp: Stamp = self.__dict__["stamp"]
-        folder = str(self.folder)
-        return all(
-            copied.get(f"{folder}{os.sep}{name}", -1.0) >= mtime_of(stamp[at : at + _OF_A_FILE])
-            for at, name in zip(range(0, len(stamp), _OF_A_FILE), _NAMES, strict=True)
-            if stamp[at + 2]
-        )
-
 
 def row_of(run: Run) -> Row:
     """That of a feature whose state can be used."""
@@ -96,30 +86,42 @@ def saved_at(run: Run) -> float:
     return run.main.mtime if isinstance(run.main, HeldState) else 0.0
 
 
-def look(store: Store, memory: Memory) -> Found:
-    """Find them all, and read those that are not known from *memory*."""
+def look(store: Store, memory: Memory, copied: Mapping[str, float] | None = None) -> Found:
+    """Find them all, and read those that are not known from *memory*.
+
+    With *copied*, the times of the copies that there are, those are read as well that have to be copied.
+    """
     there = Found()
     inside = store.holds(store.root / files.FOLDER)
     for folder in files.folders(store.root):
         stamp = _stamp(folder) if inside else None
         facts = memory.recall(folder.name, stamp)
-        if facts is not None and stamp:
+        if facts is not None and stamp and (copied is None or _is_copied(folder, stamp, copied)):
             there.runs.append(Known(folder, Row(*facts), stamp, _reader(store, folder)))
         else:
             _read(store, folder, stamp, memory, there)
     return there
 
 
-def look_again(store: Store, before: Found, copied: Mapping[str, float], memory: Memory) -> Found:
+def look_again(store: Store, before: Found, memory: Memory) -> Found:
     """The same inside the lock: what had to be read is read again, what is known stays."""
-    there = Found()
+    there = Found(foreign=before.foreign)
     for run in sorted((*before.runs, *before.lost), key=lambda each: each.folder):
-        if isinstance(run, Known) and run.is_copied(copied):
+        if isinstance(run, Known):
             there.runs.append(run)
         else:
             _read(store, run.folder, _stamp(run.folder), memory, there)
-    there.foreign += before.foreign
     return there
+
+
+def _is_copied(folder: Path, stamp: Stamp, copied: Mapping[str, float]) -> bool:
+    """Whether no copy of the six files is older than the file."""
+    begins = f"{folder}{os.sep}"
+    return all(
+        copied.get(begins + name, -1.0) >= mtime_of(stamp[at : at + _OF_A_FILE])
+        for at, name in zip(range(0, len(stamp), _OF_A_FILE), _NAMES, strict=True)
+        if stamp[at : at + _OF_A_FILE] != _MISSING
+    )
 
 
 def _reader(store: Store, folder: Path) -> Callable[[], Run]:
