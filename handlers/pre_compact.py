@@ -9,9 +9,13 @@ from holdfast import compactions, guidance, restore, sync
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
+from holdfast.selection import Choice
 from holdfast.store import HOOK_WAIT
+from holdfast.sync import Synced
 from holdfast.wire.events import PreCompact
 from holdfast.wire.replies import Nothing, Reply, SummariserNote
+
+OFF = "nothing: switched off in the project's settings"
 
 
 def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
@@ -23,11 +27,23 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
     if synced.failure:
         raise synced.failure
     if not synced.place.settings.enabled:
-        entry.decided = "nothing: switched off in the project's settings"
+        entry.decided = OFF
         return Nothing()
     choice = synced.choice()
+    if choice.chosen and is_to_take(synced):
+        synced.take(choice.chosen)
     restore.foresee(synced, choice.chosen)
     synced.heard_of()
+    return told(synced, choice, entry)
+
+
+def is_to_take(synced: Synced) -> bool:
+    """Whether the session has no workflow yet, so that it gets the one that is saved for it."""
+    return bool(synced.session) and not (synced.claim and synced.claim.workflow)
+
+
+def told(synced: Synced, choice: Choice, entry: Entry) -> Reply:
+    """What the summariser is told. Writes nothing."""
     entry.decided = f"saved {len(synced.saved)}" if synced.saved else "nothing changed"
     entry.why += [f"saved {name!r}" for name in synced.saved]
     if choice.chosen is None:

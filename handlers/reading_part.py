@@ -25,5 +25,9 @@ def handle(event: ReadingPart, surroundings: Surroundings, clock: Clock, entry: 
     if event.part > len(parts):
         return Nothing()
     entry.quiet = False
-    entry.decided = f"sent reading {event.part} of {len(parts)} of {chosen.name!r}"
+    entry.decided = decided(event.part, len(parts), chosen.name)
     return Restored(parts[event.part - 1])
+
+
+def decided(part: int, parts: int, name: str) -> str:
+    return f"sent reading {part} of {parts} of {name!r}"

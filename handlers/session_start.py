@@ -5,6 +5,7 @@ It syncs again, because PreCompact may not have run and the markdown may be newe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from holdfast import (
@@ -44,7 +45,6 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     foreseen = forecast.parts(surroundings.state_dir, event.envelope.session)
     cwd, session, saver = surroundings.cwd, event.envelope.session, event.envelope.name
     synced = sync.run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
-    settings = synced.place.settings
     entry.root = synced.root
     notes = list(synced.notes)
     if synced.failure:
@@ -53,11 +53,10 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     choice = synced.choice()
     if event.source == "compact" and choice.chosen:
         entry.why += _counted(synced, choice.chosen)
-    folders = [synced.root, *synced.searched]
-    watch = watching.paths(folders, settings.plans) if settings.enabled else []
+    watch = watched(synced)
     depth = restore.depth(synced, choice, event.source)
     if depth == "off":
-        entry.decided = f"nothing: {event.source} is switched off in the settings or not known"
+        entry.decided = off(event.source)
         return Restored(watch=watch)
     entry.why += [f"saved {name!r}" for name in synced.saved]
     if choice.chosen is None:
@@ -66,9 +65,8 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         restore.foresee(synced, None)
         synced.told()
         return Restored(message=_message([*told, *notes]), watch=watch)
-    entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
-    entry.why += [f"not {each.name!r}: {each.remark or origin(each)}" for each in choice.others]
     if depth == "line":
+        entry.why += _reasons(choice)
         entry.decided = f"named {choice.chosen.name!r}"
         synced.told()
         synced.begin_here()
@@ -76,9 +74,7 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         return Restored(guidance.in_one_line(choice.chosen.briefing), _message(notes), watch)
     if synced.claim and synced.claim.workflow not in {"", choice.chosen.key}:
         notes.insert(0, f"not the one before, because {choice.why}")
-    text = _whole(event, surroundings, synced, choice, choice.chosen, foreseen, entry)
-    line = guidance.for_person(choice.chosen.briefing, _VERBS.get(event.source, "restored"))
-    return Restored(text, _message([line, *notes]), watch)
+    return _whole(event, surroundings, synced, choice, choice.chosen, foreseen, notes, entry)
 
 
 def _nothing(event: SessionStart, synced: Synced, choice: Choice, entry: Entry) -> list[str]:
@@ -89,6 +85,26 @@ def _nothing(event: SessionStart, synced: Synced, choice: Choice, entry: Entry) 
     return _ended(choice) if event.source == "compact" else []
 
 
+def off(source: str) -> str:
+    return f"nothing: {source} is switched off in the settings or not known"
+
+
+def watched(synced: Synced) -> list[str]:
+    """What the client is asked to watch."""
+    settings = synced.place.settings
+    folders = [synced.root, *synced.searched]
+    return watching.paths(folders, settings.plans) if settings.enabled else []
+
+
+def _reasons(choice: Choice) -> list[str]:
+    """Why this workflow and not another."""
+    chosen = [choice.chosen] if choice.chosen else []
+    return [
+        *(f"{each.name!r}: {choice.why}" for each in chosen),
+        *(f"not {each.name!r}: {each.remark or origin(each)}" for each in choice.others),
+    ]
+
+
 def _whole(
     event: SessionStart,
     surroundings: Surroundings,
@@ -96,9 +112,10 @@ def _whole(
     choice: Choice,
     chosen: Workflow,
     foreseen: int | None,
+    notes: list[str],
     entry: Entry,
-) -> str:
-    """The guidance, with the session's claim and what was delivered noted."""
+) -> Reply:
+    """The whole restore, with the session's claim and what was delivered noted."""
     plan = restore.reading_of(synced, chosen, event.source, foreseen)
     compacted = event.source == "compact"
     if compacted and not surroundings.played:
@@ -107,17 +124,33 @@ def _whole(
         synced.take(chosen)
     synced.told()
     before = delivery.recall(synced.state_dir, synced.session)
-    changed = _changed(plan, before, chosen)
-    # What was opened before a compaction has left the context; a resumed session still has it.
-    stays = before is not None and event.source != "compact" and before.workflow == chosen.key
-    opened = before.opened - changed if before and stays else frozenset()
-    text = restore.text(synced, chosen, choice, event.source, plan, changed)
-    delivered = _delivery(synced, chosen, plan, opened)
+    reply, delivered = restoration(synced, choice, chosen, event.source, plan, before, notes, entry)
     delivery.record(synced.state_dir, synced.session, delivered, synced.place.now)
     restore.foresee(synced, chosen, plan if event.source in restore.SENT_AT else None)
+    return reply
+
+
+def restoration(
+    synced: Synced,
+    choice: Choice,
+    chosen: Workflow,
+    source: str,
+    plan: Plan,
+    before: Delivery | None,
+    notes: Sequence[str],
+    entry: Entry,
+) -> tuple[Restored, Delivery]:
+    """What a session is told that gets *chosen* wholly, and what is then delivered. Writes nothing."""
+    changed = _changed(plan, before, chosen)
+    # What was opened before a compaction has left the context; a resumed session still has it.
+    stays = before is not None and source != "compact" and before.workflow == chosen.key
+    opened = before.opened - changed if before and stays else frozenset()
+    text = restore.text(synced, chosen, choice, source, plan, changed)
+    line = guidance.for_person(chosen.briefing, _VERBS.get(source, "restored"))
     entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
-    entry.why += _sent(plan)
-    return text
+    entry.why += [*_reasons(choice), *_sent(plan)]
+    reply = Restored(text, _message([line, *notes]), watched(synced))
+    return reply, _delivery(synced, chosen, plan, opened)
 
 
 def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) -> None:

@@ -1,49 +1,13 @@
-"""The only stdin and stdout of a hook: bytes to event, event to handler, reply to bytes."""
+"""Event to handler to reply; what has nothing to do ends here."""
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import NamedTuple
 
 from holdfast import forecast, guard, hooklog, project, sessions, settings, watching
 from holdfast.clock import Clock
 from holdfast.formats import signs
 from holdfast.wire import events, replies
-
-_CHUNK = 1024 * 1024
-_DRAINED = 256 * _CHUNK
-
-
-def read_stdin() -> bytes:
-    """All of stdin up to one byte over the limit; the rest is read and dropped.
-
-    Leaving it unread would break the client's pipe.
-    """
-    kept: list[bytes] = []
-    size = dropped = 0
-    while sys.stdin is not None and (chunk := sys.stdin.buffer.read(_CHUNK)):
-        room = events.LARGEST + 1 - size
-        kept.append(chunk[:room])
-        size += len(kept[-1])
-        dropped += len(chunk) - len(kept[-1])
-        if dropped > _DRAINED:
-            break
-    return b"".join(kept)
-
-
-def write(outcome: replies.Outcome) -> int:
-    """Print *outcome* as UTF-8 bytes, whatever the code page, and return the exit code."""
-    try:
-        if outcome.stdout and sys.stdout is not None:
-            sys.stdout.buffer.write(outcome.stdout)
-            sys.stdout.buffer.flush()
-        if outcome.stderr and sys.stderr is not None:
-            sys.stderr.buffer.write(outcome.stderr.encode("utf-8", "replace") + b"\n")
-            sys.stderr.buffer.flush()
-    except OSError:  # the client went away; the state is saved, and that is what counts
-        os._exit(outcome.code)
-    return outcome.code
 
 
 def answer(
@@ -58,8 +22,6 @@ def answer(
     if idle:
         entry.decided = idle.why
         return idle.reply.outcome()
-    # Answers that were prepared beforehand will be looked up here, before the handlers and all
-    # that they import are loaded.
     from holdfast.handlers import handler
 
     return handler(event)(event, here, clock, entry).outcome()
@@ -85,26 +47,40 @@ def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _
     """Why there is nothing to do, found out cheaply; None when a handler has to look."""
     envelope = event.envelope
     if isinstance(event, events.Other):
-        return _Idle(f"nothing: {envelope.name} is not ours")
+        return _Idle(not_ours(envelope.name))
     if isinstance(event, events.PreToolUse) and guard.files_meant(event.path, surroundings):
         return None
     if envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
         return _Idle("nothing: a subagent's event")
+    if isinstance(event, events.ReadingPart) and _beyond(event, surroundings):
+        return _Idle("nothing: the reading has fewer parts")
+    if isinstance(event, events.FileChanged) and not _may_declare(event, surroundings):
+        return _Idle(f"nothing: {event.path} declares no workflow")
+    return idle_in(event, surroundings)
+
+
+def idle_in(event: events.Event, surroundings: project.Surroundings) -> _Idle | None:
+    """Why no hook has anything to do here; *event* decides what is answered all the same."""
     configured = settings.load(None, surroundings.config_file).settings
     if not configured.enabled:
         return _Idle("nothing: switched off in the user's settings")
-    if isinstance(event, events.ReadingPart) and _beyond(event, surroundings):
-        return _Idle("nothing: the reading has fewer parts")
     folders = project.candidates(surroundings.cwd, surroundings.client_project)
-    changed = event.path if isinstance(event, events.FileChanged) else None
-    if changed and not watching.concerns(changed, folders, configured.plans):
-        return _Idle(f"nothing: {changed} declares no workflow")
-    if worth_a_look(folders, configured.plans, surroundings.state_dir, envelope.session):
+    if worth_a_look(folders, configured.plans, surroundings.state_dir, event.envelope.session):
         return None
     # What declares a workflow later on is noticed all the same.
     first = isinstance(event, events.SessionStart)
     watch = watching.paths(folders, configured.plans) if first else []
     return _Idle("nothing: no workflow is declared or kept here", replies.Restored(watch=watch))
+
+
+def not_ours(event: str) -> str:
+    return f"nothing: {event} is not ours"
+
+
+def _may_declare(event: events.FileChanged, surroundings: project.Surroundings) -> bool:
+    plans = settings.load(None, surroundings.config_file).settings.plans
+    folders = project.candidates(surroundings.cwd, surroundings.client_project)
+    return watching.concerns(event.path, folders, plans)
 
 
 def worth_a_look(

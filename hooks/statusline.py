@@ -1,22 +1,23 @@
 """Claude Code's status line: its JSON on stdin, one short line on stdout.
 
-It stands at the door because it is one: the client starts it again and again, as it does hooks, so "no
-workflow here" is answered with light imports, and no failure ever reaches the person. It writes nothing.
+It stands at the door because it is one: the client starts it again and again, as it does hooks, so where
+the workflow stands is looked up among what was prepared, and no failure ever reaches the person. It changes
+nothing. Light; see `launch`.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sys
-from collections.abc import Iterator
-from typing import NamedTuple
 
-from holdfast.clock import Clock
+from holdfast import columns, homes, pipes, shortlived
 from holdfast.columns import WIDEST, cut, width
-from holdfast.hooks import boundary, dispatch
-from holdfast.project import Surroundings, candidates
-from holdfast.settings import load
-from holdfast.wire.replies import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from holdfast.hooks.prepared import Answer
 
 _MARGIN = 4  # columns that the client keeps on both sides of the line
 _LEAST = 20  # columns for the workflow itself; before it has less, what comes behind it goes
@@ -26,49 +27,105 @@ _YELLOW, _RED, _PLAIN = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 _FILLING, _NEARLY_FULL, _MOST = 75, 90, 1000  # per cent of the context
 
 
-class Status(NamedTuple):
+class Status:
     """What the client says of itself."""
 
-    surroundings: Surroundings
-    session: str | None
-    context: int | None  # per cent that are used
+    def __init__(self, raw: bytes, environ: Mapping[str, str]) -> None:
+        sent = _mapping(_loads(raw))
+        workspace = _mapping(sent.get("workspace"))
+        project = environ.get("CLAUDE_PROJECT_DIR") or _text(workspace.get("project_dir"))
+        session = _text(sent.get("session_id")) or environ.get("CLAUDE_CODE_SESSION_ID")
+        self.cwd = _text(workspace.get("current_dir")) or _text(sent.get("cwd"))
+        self.started = project or ""
+        self.session = session or ""
+        self.context = _per_cent(_mapping(sent.get("context_window")).get("used_percentage"))
+        self.columns = columns.of_terminal(environ)
+        self.colourless = columns.is_colourless(environ)
 
 
-class Standing(NamedTuple):
+class Standing:
     """Where the workflow of the session stands."""
 
-    name: str
-    phase: str
-    title: str
-    status: str
-    behind: bool  # whether what is saved is older than what is declared
+    def __init__(self, name: str, phase: str, title: str, status: str, behind: bool) -> None:
+        self.name = name
+        self.phase = phase
+        self.title = title
+        self.status = status
+        self.behind = behind  # whether what is saved is older than what is declared
 
 
 def main() -> int:
     """Answer the one status on stdin. `holdfast statusline` ends here; the exit code is always 0."""
-    surroundings = Surroundings.from_environment()
+    shortlived.begin()
     # A person who tries it in a terminal sends nothing.
-    raw = b"" if sys.stdin is not None and sys.stdin.isatty() else dispatch.read_stdin()
-    line = run(raw, surroundings, Clock.from_environment())
-    return dispatch.write(Outcome(f"{line}\n".encode("utf-8", "replace") if line else b""))
+    raw = b"" if sys.stdin is not None and sys.stdin.isatty() else pipes.read_stdin()
+    line = run(raw)
+    return pipes.write(f"{line}\n".encode("utf-8", "replace") if line else b"")
 
 
-def run(raw: bytes, surroundings: Surroundings, clock: Clock) -> str:
+def run(raw: bytes) -> str:
     """The line for what the client sent; empty where there is nothing to tell."""
-    sent = boundary.quietly(lambda: json.loads(raw), None)
-    status = _status(_mapping(sent), surroundings)
-    standing = boundary.quietly(lambda: standing_of(status, clock), None)
-    return boundary.quietly(lambda: _line(standing, status), "")
+    try:
+        status = Status(raw, os.environ)
+        standing = None if homes.is_switched_off(os.environ) else _standing(status)
+        return _line(standing, status)
+    except Exception:  # noqa: BLE001  # it has no one to tell
+        return ""
 
 
-def _status(sent: dict[str, object], surroundings: Surroundings) -> Status:
-    """What is understood of *sent*; for the rest we look where we were started."""
-    workspace = _mapping(sent.get("workspace"))
-    cwd = _text(workspace.get("current_dir")) or _text(sent.get("cwd")) or surroundings.cwd
-    started = surroundings.client_project or _text(workspace.get("project_dir"))
-    here = surroundings._replace(cwd=cwd, client_project=started)
-    used = _mapping(sent.get("context_window")).get("used_percentage")
-    return Status(here, _text(sent.get("session_id")) or surroundings.session, _per_cent(used))
+def _loads(raw: bytes) -> object:
+    """The value in *raw*; None where it is no JSON."""
+    found = None
+    try:
+        from holdfast.hooks import quickjson
+
+        found = quickjson.loads(raw)
+    except ImportError:  # another interpreter than CPython
+        pass
+    return _loads_slowly(raw) if found is None and raw.strip() else found
+
+
+def _loads_slowly(raw: bytes) -> object:
+    import json
+
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _standing(status: Status) -> Standing | None:
+    """As it was prepared, else as it is looked up now; None where there is no workflow."""
+    try:
+        answer = _prepared(status)
+        if answer is not None:
+            told = answer.get("standing")
+            return Standing(*told) if told else None
+        from holdfast.hooks import standing
+
+        return standing.look(status)
+    except Exception:  # noqa: BLE001  # then it says what it knows
+        return None
+
+
+def _prepared(status: Status) -> Answer | None:
+    state_dir, cwd = homes.for_state(os.environ), status.cwd or os.getcwd()
+    try:
+        from holdfast.hooks import prepared, quick
+    except ImportError:
+        return None
+    if not state_dir or not quick.is_supported():
+        return None
+    sets = [(status.session, prepared.STATUS)]
+    if not quick.is_known(state_dir, status.session):
+        sets.append(("", prepared.IDLE))
+    for session, kind in sets:
+        folder = prepared.folder(state_dir, session, cwd, status.started)
+        found = prepared.find(folder, kind, quick.now())
+        answer = found.get("statusline") if found else None
+        if answer is not None:
+            return answer
+    return None
 
 
 def _mapping(value: object) -> dict[str, object]:
@@ -86,42 +143,15 @@ def _per_cent(value: object) -> int | None:
     return round(value) if 0 <= value <= _MOST else None
 
 
-def standing_of(status: Status, clock: Clock) -> Standing | None:
-    """Where this session's workflow stands; None where there is none."""
-    here = status.surroundings
-    configured = load(None, here.config_file).settings
-    if here.disabled or not configured.enabled:
-        return None
-    folders = candidates(here.cwd, here.client_project)
-    if not dispatch.worth_a_look(folders, configured.plans, here.state_dir, status.session):
-        return None
-    # An answer that was prepared beforehand will be looked up here.
-    from holdfast import sync
-    from holdfast.plaintext import one_line
-
-    workflow = sync.run(here.cwd, status.session, here, clock, wait=None).choice().chosen
-    if workflow is None:
-        return None
-    briefing = workflow.briefing
-    return Standing(
-        one_line(briefing.name),
-        briefing.count,
-        one_line(briefing.phase_title),
-        one_line(briefing.status, 20).replace("_", " "),
-        workflow.behind,
-    )
-
-
 def _line(standing: Standing | None, status: Status) -> str:
-    here = status.surroundings
-    room = min(WIDEST, here.columns - _MARGIN if here.columns else WIDEST)
+    room = min(WIDEST, status.columns - _MARGIN if status.columns else WIDEST)
     tail = list(_tail(standing, status.context))
     if standing is None:
-        return _coloured(tail, here)
+        return _coloured(tail, status)
     while tail and _length(tail) + _LEAST > room:
         tail.pop()
     where = _where(standing, room - _length(tail))
-    return _BETWEEN.join([where, _coloured(tail, here)]) if tail else where
+    return _BETWEEN.join([where, _coloured(tail, status)]) if tail else where
 
 
 def _tail(standing: Standing | None, context: int | None) -> Iterator[tuple[str, str]]:
@@ -139,9 +169,9 @@ def _length(tail: list[tuple[str, str]]) -> int:
     return sum(width(_BETWEEN + text) for text, _ in tail)
 
 
-def _coloured(tail: list[tuple[str, str]], here: Surroundings) -> str:
+def _coloured(tail: list[tuple[str, str]], status: Status) -> str:
     return _BETWEEN.join(
-        f"{colour}{text}{_PLAIN}" if colour and not here.colourless else text
+        f"{colour}{text}{_PLAIN}" if colour and not status.colourless else text
         for text, colour in tail
     )
 

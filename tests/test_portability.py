@@ -183,7 +183,7 @@ def test_lines_are_not_lost_where_appending_is_two_steps(
     target = tmp_path / "lines.jsonl"
     code = (
         "import sys; from holdfast import jsonlines\n"
-        "for number in range(50): jsonlines.append(sys.argv[1], jsonlines.encode("
+        "for number in range(50): append(sys.argv[1], jsonlines.encode("
         "{'of': sys.argv[2], 'number': number, 'fill': 'x' * (number % 7)}))"
     )
     running = [

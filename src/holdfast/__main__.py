@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from holdfast import shortlived
-
 
 def main() -> int:
     asked = sys.argv[1:2] if not {"-h", "--help"} & set(sys.argv) else []
-    if asked in (["hook"], ["statusline"]):
-        shortlived.begin()
     if asked == ["hook"]:
         from holdfast.hooks import launch
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import itertools
 import os
 import time
-from collections.abc import Callable
 
 from holdfast.openflags import BYTES, NO_LINK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PATIENCE = 1.0  # seconds; less than a hook may wait for a lock
 _NOT_FOR_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
@@ -36,13 +38,19 @@ def replace_file(path: str, data: bytes, *, mode: int, staging: str | None = Non
             os.fsync(stream.fileno())
         patiently(lambda: os.replace(temporary, path))
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        _remove(temporary)
         if staging and error.errno == errno.EXDEV:  # the target lies on another file system
             replace_file(path, data, mode=mode)
             return
         raise
     sync_folder(folder)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
 
 
 def patiently(step: Callable[[], None]) -> None:

@@ -7,7 +7,6 @@ each settings file there is one copy and one record, which tells what we wrote i
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 from holdfast import versions
 from holdfast.atomic import replace_file
+from holdfast.digests import digest
 from holdfast.errors import HoldfastError, StateUnreadable, StateUnwritable
 from holdfast.regular import read_file, read_json
 
@@ -108,7 +108,7 @@ def forget(state_dir: str | None, settings: str) -> None:
 
 def _path(state_dir: str, settings: str) -> str:
     """Named for people, and by a hash of where the settings lie."""
-    place = hashlib.sha256(os.fsencode(settings)).hexdigest()[:12]
+    place = digest(os.fsencode(settings))[:12]
     name, ending = os.path.splitext(os.path.basename(settings))
     return os.path.join(state_dir, "backups", f"{name}-{place}{ending}")
 
@@ -122,4 +122,4 @@ def _record(copy: str) -> str:
 
 
 def _hash(raw: bytes) -> str:
-    return hashlib.sha256(raw).hexdigest()
+    return digest(raw)

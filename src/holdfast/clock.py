@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock:
@@ -39,7 +39,7 @@ def parse(text: str) -> datetime | None:
 def from_mtime(mtime: float) -> datetime:
     """The time of a file stamp, held inside what datetime can express."""
     # Counted from the epoch: fromtimestamp asks the system, and Windows knows no year after 3000.
-    return _EPOCH + timedelta(seconds=min(max(mtime, 0.0), 253_402_300_799.0))
+    return EPOCH + timedelta(seconds=min(max(mtime, 0.0), 253_402_300_799.0))
 
 
 def iso(moment: datetime) -> str:

@@ -1,11 +1,24 @@
-"""How wide text is on a terminal: East Asian characters take two columns, combining ones none."""
+"""How wide text is on a terminal: East Asian characters take two columns, combining ones none. Light."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 WIDEST = 80  # columns of any line, however wide the terminal is
+
+
+def of_terminal(environ: Mapping[str, str]) -> int | None:
+    """How wide the client says that its terminal is."""
+    text = environ.get("COLUMNS", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else None
+
+
+def is_colourless(environ: Mapping[str, str]) -> bool:
+    return bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
 
 
 def width(text: str) -> int:

@@ -2,7 +2,7 @@
 
 Rule 1: a compaction is counted once, although it is told by SessionStart(compact) and by PostCompact, in
         either order, and either may be missing. So each is counted by itself, and per session the
-        higher number holds.
+        higher number holds. A restore only adds a line to `counts`.
 Rule 2: of the check only the workflow's own words are noted, never a word of the summary.
 Rule 3: a workflow that was created after the one that is noted is another one of the same name, and begins
         at zero. Two states that become one keep the earlier time, and so the count.
@@ -18,12 +18,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from holdfast import clock, sidecar, summary
+from holdfast import clock, counts, sidecar, summary
+from holdfast.counts import Restore, Upto
+from holdfast.errors import StateUnwritable
 from holdfast.formats.base import Place, Workflow
 from holdfast.plaintext import one_line
 from holdfast.summary import Fact
 
 _KEY = "compactions"
+_COUNTED = "restores_counted"  # up to where the lines of `counts` are
 _SESSIONS = 20  # that are counted one by one, by last use; the others are one number
 _MOST = 10**9
 _NAMED = 3  # facts that are named one by one
@@ -84,12 +87,14 @@ def _named(fact: Fact) -> str:
 
 def survived(place: Place, workflow: Workflow) -> Survived:
     """What is noted of *workflow*."""
-    return _survived(_current(sidecar.load(place.store, workflow.key), place, workflow))
+    entry = _current(sidecar.load(place.store, workflow.key), place, workflow)
+    return _survived(_with_restores(entry, place, workflow.key, workflow.created_at))
 
 
 def lost(place: Place, workflow: Workflow) -> tuple[Fact, ...]:
     """The facts of *workflow*, as it is now, that the summary checked last did not keep."""
-    last = survived(place, workflow).last
+    entry = _current(sidecar.load(place.store, workflow.key), place, workflow)
+    last = _survived(entry).last
     if last is None or not last.missing:
         return ()
     return tuple(fact for fact in summary.facts_of(workflow.briefing) if fact in last.missing)
@@ -107,7 +112,19 @@ def check(place: Place, workflow: Workflow, session: str | None, text: str) -> C
 
 def started(place: Place, workflow: Workflow, session: str | None, wait: float) -> Survived:
     """Note a SessionStart(compact)."""
-    return _note(place, workflow, wait, lambda entry: _counted(entry, session, "starts"))
+    if place.user_folder is None or place.played:
+        return _note(place, workflow, wait, lambda entry: _counted(entry, session, "starts"))
+    try:
+        counts.add(place.user_folder, restore_of(place, workflow, session))
+    except OSError as error:
+        raise StateUnwritable(counts.path(place.user_folder), str(error)) from error
+    return survived(place, workflow)
+
+
+def restore_of(place: Place, workflow: Workflow, session: str | None) -> Restore:
+    """What is noted of a restore after a compaction."""
+    created = clock.iso(workflow.created_at) if workflow.created_at else ""
+    return Restore(clock.iso(place.now), workflow.key, _id(session), created)
 
 
 def summarised(
@@ -129,12 +146,54 @@ def _note(
     change: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> Survived:
     def changed(record: dict[str, Any]) -> dict[str, Any]:
-        entry = change(_current(record, place, workflow))
+        entry = _current(record, place, workflow)
+        entry = change(_with_restores(entry, place, workflow.key, workflow.created_at))
         if workflow.created_at:
             entry["created_at"] = clock.iso(workflow.created_at)
         return {**record, _KEY: {**entry, "at": clock.iso(place.now)}}
 
-    return _survived(sidecar.update(place.store, workflow.key, wait, changed)[_KEY])
+    noted = sidecar.update(place.store, workflow.key, wait, changed)[_KEY]
+    _make_room(place, wait)
+    return _survived(noted)
+
+
+def _make_room(place: Place, wait: float) -> None:
+    """Where the lines of `counts` have become many, take all of them into the sidecars."""
+    if place.user_folder is None or not counts.is_full(place.user_folder):
+        return
+    restores, _ = counts.since(place.user_folder, None)
+    for key in dict.fromkeys(each.workflow for each in restores):
+        sidecar.update(place.store, key, wait, _taking_restores(place, key))
+    counts.begin_anew(place.user_folder)
+
+
+def _taking_restores(place: Place, key: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def change(record: dict[str, Any]) -> dict[str, Any]:
+        return {**record, _KEY: _with_restores(_mapping(record.get(_KEY)), place, key, None)}
+
+    return change
+
+
+def _with_restores(
+    entry: Mapping[str, Any], place: Place, key: str, begun: datetime | None
+) -> dict[str, Any]:
+    """*entry* of the workflow *key* with the restores that were noted since it was written."""
+    found = dict(entry)
+    if place.user_folder is None:
+        return found
+    restores, upto = counts.since(place.user_folder, _upto(entry.get(_COUNTED)))
+    for each in restores:
+        noted = {"created_at": each.created_at, "at": each.at}
+        if each.workflow == key and not _begun_anew(noted, begun, place.now):
+            found = _counted(found, each.session, "starts")
+    return {**found, _COUNTED: list(upto)} if upto else found
+
+
+def _upto(noted: object) -> Upto | None:
+    match noted:
+        case [int(inode), int(offset)] if offset >= 0:
+            return Upto(inode, offset)
+    return None
 
 
 @contextlib.contextmanager
@@ -171,7 +230,9 @@ def _counted(entry: dict[str, Any], session: str | None, event: str) -> dict[str
 def _current(record: Mapping[str, Any], place: Place, workflow: Workflow) -> dict[str, Any]:
     """Our entry in the sidecar, unless it is about an earlier workflow of the same name."""
     entry = dict(_mapping(record.get(_KEY)))
-    return {} if _begun_anew(entry, workflow.created_at, place.now) else entry
+    if not _begun_anew(entry, workflow.created_at, place.now):
+        return entry
+    return {_COUNTED: entry[_COUNTED]} if _COUNTED in entry else {}
 
 
 def _begun_anew(entry: Mapping[str, Any], begun: datetime | None, now: datetime) -> bool:

@@ -13,7 +13,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from holdfast import jsonlines, sessions
+from holdfast.appending import append
 from holdfast.atomic import own_name, replace_file
+from holdfast.homes import file_of
 from holdfast.regular import has_something
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
@@ -63,9 +65,24 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
     """Note *delivery* in place of the one before."""
     if not state_dir or not session:
         return
-    path = sessions.file_of(state_dir, _KIND, session, "jsonl")
+    path = path_of(state_dir, session)
     if left_alone_in(_KIND, path):
         return
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        replace_file(path, encoded(delivery), mode=0o600)
+        sessions.prune(state_dir, _KIND, now)
+    except OSError:
+        return  # then nothing is asked for; the guidance has named the files
+
+
+def path_of(state_dir: str, session: str) -> str:
+    """Where it is noted what *session* was delivered."""
+    return file_of(state_dir, _KIND, session, "jsonl")
+
+
+def encoded(delivery: Delivery) -> bytes:
+    """What is kept of a restore."""
     first = {
         "root": delivery.root,
         "workflow": delivery.workflow,
@@ -80,19 +97,14 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
         stamped(_KIND, first),
         *({"opened": real} for real in sorted(delivery.opened)),
     ]
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        replace_file(path, b"".join(jsonlines.encode(line) for line in lines), mode=0o600)
-        sessions.prune(state_dir, _KIND, now)
-    except OSError:
-        return  # then nothing is asked for; the guidance has named the files
+    return b"".join(jsonlines.encode(line) for line in lines)
 
 
 def recall(state_dir: str | None, session: str | None) -> Delivery | None:
     """What was delivered to *session* last."""
     if not state_dir or not session:
         return None
-    path = sessions.file_of(state_dir, _KIND, session, "jsonl")
+    path = path_of(state_dir, session)
     if not os.path.exists(path):
         return None
     records = jsonlines.read(path, _LARGEST)
@@ -155,7 +167,7 @@ def turn(state_dir: str | None, session: str | None, what: str) -> int:
     mine = own_name()
     if not _add(state_dir, session, {what: mine}):
         return sys.maxsize  # what cannot be counted must not be said again and again
-    path = sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
+    path = path_of(state_dir or "", session or "")
     said = [each[what] for each in jsonlines.read(path, _LARGEST) if what in each]
     return said.index(mine) + 1 if mine in said else len(said) + 1
 
@@ -166,9 +178,9 @@ def forget(state_dir: str | None, session: str | None) -> None:
 
 
 def _add(state_dir: str | None, session: str | None, line: Mapping[str, object]) -> bool:
-    path = sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
+    path = path_of(state_dir or "", session or "")
     try:
-        jsonlines.append(path, jsonlines.encode(line))
+        append(path, jsonlines.encode(line))
     except OSError:
         return False
     return True

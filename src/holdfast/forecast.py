@@ -14,6 +14,7 @@ from datetime import datetime
 
 from holdfast import jsonlines, sessions
 from holdfast.atomic import replace_file
+from holdfast.homes import file_of
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
 _KIND: Kind = "forecasts"
@@ -26,7 +27,7 @@ def record(
     """Note that *parts* are needed as long as *files* stay as they are."""
     if not state_dir or not session:
         return
-    path = sessions.file_of(state_dir, _KIND, session, "json")
+    path = file_of(state_dir, _KIND, session, "json")
     prints = {file: _print(file) for file in files}
     noted = stamped(_KIND, {"parts": parts, "files": prints})
     if jsonlines.read(path, _LARGEST) == [noted] or left_alone_in(_KIND, path):
@@ -41,7 +42,7 @@ def parts(state_dir: str | None, session: str | None) -> int | None:
     """How many parts are needed; None when that is not known any more."""
     if not state_dir or not session:
         return None
-    for noted in jsonlines.read(sessions.file_of(state_dir, _KIND, session, "json"), _LARGEST):
+    for noted in jsonlines.read(file_of(state_dir, _KIND, session, "json"), _LARGEST):
         match noted:
             case _ if is_newer(_KIND, noted):
                 return None

@@ -5,13 +5,13 @@ It holds what was decided and why. It holds no environment and no text of the co
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from holdfast import clock, jsonlines, versions
+from holdfast import appending, clock, jsonlines, versions
+from holdfast.digests import digest
 
 LARGEST = 1024 * 1024  # then the log is moved to hook.jsonl.1, over the one before
 LONGEST_LINE = 4000  # one write of this size is not mixed with another process's
@@ -30,7 +30,7 @@ class Entry:
         self.transcript = ""  # noted at a restore, so that `doctor --delivery` finds it
         self.quiet = False  # said and decided nothing; the log has no line for every tool call
 
-    def line(self, at: datetime, milliseconds: float) -> bytes:
+    def record(self, at: datetime, milliseconds: float) -> dict[str, object]:
         record: dict[str, object] = {
             "version": versions.KNOWN["log"],
             "at": clock.iso(at),
@@ -44,6 +44,10 @@ class Entry:
         }
         if self.transcript:
             record["transcript"] = self.transcript[:1000]
+        return record
+
+    def line(self, at: datetime, milliseconds: float) -> bytes:
+        record = self.record(at, milliseconds)
         reasons = [reason[:300] for reason in self.why[:20]]
         encoded = jsonlines.encode(record)
         while len(encoded) > LONGEST_LINE and reasons:
@@ -60,8 +64,7 @@ class Entry:
 def folder(state_dir: str, root: str) -> str:
     """Where the user's folder keeps what belongs to the project at *root*."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(root))[:40]
-    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
-    return os.path.join(state_dir, "projects", f"{name}-{digest}")
+    return os.path.join(state_dir, "projects", f"{name}-{digest(os.fsencode(root))[:12]}")
 
 
 def path(state_dir: str, root: str) -> str:
@@ -74,13 +77,14 @@ def append(state_dir: str | None, root: str, line: bytes) -> None:
         return
     target = path(state_dir, root)
     try:
-        if jsonlines.append(target, line) > LARGEST:
-            _rotate(target)
+        if appending.append(target, line) > LARGEST:
+            rotate(target)
     except OSError:
         return
 
 
-def _rotate(target: str) -> None:
+def rotate(target: str) -> None:
+    """Move the log at *target* over the one before."""
     try:
         import fcntl  # noqa: PLC0415
     except ImportError:

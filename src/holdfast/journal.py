@@ -22,9 +22,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from holdfast import clock, jsonlines, project, sessions, settings
+from holdfast import appending, clock, jsonlines, project, sessions, settings
 from holdfast.atomic import own_name, replace_file
 from holdfast.errors import StateUnreadable
+from holdfast.homes import file_of
 from holdfast.openflags import NO_WAIT
 from holdfast.project import Surroundings
 from holdfast.regular import read_file
@@ -77,14 +78,14 @@ def add(path: str, line: bytes, most: int = LARGEST) -> bool:
     """Add *line* to the file that is at *path* when it is written; returns whether it is the first."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     while True:
-        descriptor = os.open(path, os.O_RDWR | jsonlines.APPENDING, 0o600)
+        descriptor = os.open(path, os.O_RDWR | appending.APPENDING, 0o600)
         try:
             _lock(descriptor, exclusive=False)
             size = os.fstat(descriptor).st_size
             if not _in_place(descriptor, path):  # taken since it was opened
                 continue
             if size + len(line) <= most and not _of_newer(os.read(descriptor, LONGEST_LINE)):
-                jsonlines.add(descriptor, line)
+                appending.add(descriptor, line)
             return size == 0
         finally:
             os.close(descriptor)
@@ -172,7 +173,7 @@ def begin(state_dir: str | None, session: str | None, root: str, workflow: str) 
 
 
 def _begun(state_dir: str, session: str) -> str:
-    return sessions.file_of(state_dir, _KIND, session, "of")
+    return file_of(state_dir, _KIND, session, "of")
 
 
 def peek(state_dir: str | None, session: str | None) -> list[Mapping[str, object]]:
@@ -183,18 +184,23 @@ def peek(state_dir: str | None, session: str | None) -> list[Mapping[str, object
 
 
 def _path(state_dir: str | None, session: str | None) -> str:
-    return sessions.file_of(state_dir or "", _KIND, session or "", "jsonl")
+    return file_of(state_dir or "", _KIND, session or "", "jsonl")
 
 
 def _files(state_dir: str | None, session: str | None) -> list[str]:
     """The journal of *session*, and what was taken from it and not removed yet."""
-    folder, name = os.path.split(_path(state_dir, session))
-    taken = name.removesuffix(".jsonl") + _TAKEN
+    folder, begins = place_of(state_dir, session)
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    return [os.path.join(folder, each) for each in names if each == name or each.startswith(taken)]
+    return [os.path.join(folder, each) for each in names if each.startswith(begins)]
+
+
+def place_of(state_dir: str | None, session: str | None) -> tuple[str, tuple[str, str]]:
+    """The folder in which `_files` lie, and what their names begin with."""
+    folder, name = os.path.split(_path(state_dir, session))
+    return folder, (name, name.removesuffix(".jsonl") + _TAKEN)
 
 
 def _in_place(descriptor: int, path: str) -> bool:

@@ -7,10 +7,10 @@ is anything to do, and pathlib and dataclasses would double the price of finding
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from holdfast import columns, homes
 from holdfast.errors import StateUnreadable
 from holdfast.regular import read_file
 
@@ -43,17 +43,15 @@ class Surroundings(NamedTuple):
             cwd=cwd,
             client_project=environ.get("CLAUDE_PROJECT_DIR") or None,
             session=environ.get("CLAUDE_CODE_SESSION_ID") or None,
-            state_dir=_user_folder(environ, "XDG_STATE_HOME", ".local/state", "LOCALAPPDATA"),
-            config_file=_join(
-                _user_folder(environ, "XDG_CONFIG_HOME", ".config", "APPDATA"), "holdfast.toml"
-            ),
-            disabled=environ.get("HOLDFAST_DISABLE", "") not in {"", "0", "false", "no"},
+            state_dir=homes.for_state(environ),
+            config_file=homes.below(homes.for_settings(environ), "holdfast.toml"),
+            disabled=homes.is_switched_off(environ),
             client_dir=_client_dir(environ, cwd),
             search_path=environ.get("PATH", ""),
             virtual_env=environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX") or None,
-            colourless=bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb",
-            columns=_whole(environ.get("COLUMNS", "")),
-            home=_home(environ),
+            colourless=columns.is_colourless(environ),
+            columns=columns.of_terminal(environ),
+            home=homes.home(environ),
             pipeline_session=environ.get("HOLDFAST_SESSION") or None,
             played=bool(environ.get("HOLDFAST_PLAYED")),
         )
@@ -63,24 +61,7 @@ def _client_dir(environ: Mapping[str, str], cwd: str) -> str | None:
     chosen = environ.get("CLAUDE_CONFIG_DIR")
     if chosen:
         return os.path.join(cwd, chosen)  # the client takes a relative one from where it starts
-    return _join(_home(environ), ".claude")
-
-
-def _home(environ: Mapping[str, str]) -> str | None:
-    # Without HOME, expanduser asks the user database.
-    home = environ.get("HOME") or os.path.expanduser("~")
-    return home if os.path.isabs(home) else None
-
-
-def _user_folder(environ: Mapping[str, str], xdg: str, unix: str, windows: str) -> str | None:
-    # By hand: importing platformdirs costs 0.7 of a bare interpreter's start, on every hook.
-    chosen = environ.get(xdg, "")
-    if os.path.isabs(chosen):
-        return os.path.join(chosen, "holdfast")
-    if sys.platform == "win32":
-        return _join(environ.get(windows) or None, "holdfast")
-    inside = "Library/Application Support" if sys.platform == "darwin" else unix
-    return _join(_join(_home(environ), inside), "holdfast")
+    return homes.below(homes.home(environ), ".claude")
 
 
 def variables_of_home(home: str) -> dict[str, str]:
@@ -92,14 +73,6 @@ def variables_of_home(home: str) -> dict[str, str]:
         "APPDATA": os.path.join(data, "Roaming"),
         "LOCALAPPDATA": os.path.join(data, "Local"),
     }
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else None
-
-
-def _join(folder: str | None, name: str) -> str | None:
-    return os.path.join(folder, name) if folder else None
 
 
 def candidates(cwd: str, client_project: str | None) -> list[str]:

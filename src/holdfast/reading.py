@@ -7,7 +7,6 @@ own part; nothing is written, and no run waits for another.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast.decoding import decode
+from holdfast.digests import digest
 from holdfast.errors import StateUnreadable
 from holdfast.plaintext import CONTEXT_LIMIT, counted, one_line, quoted, units
 from holdfast.project import contains
@@ -65,7 +65,7 @@ class Item(NamedTuple):
         if self.digest or self.trouble in {MISSING, OUTSIDE}:
             return self.digest
         try:
-            return _digest(read_file(self.real, _LARGEST_MARKED)[0])
+            return digest(read_file(self.real, _LARGEST_MARKED)[0])
         except StateUnreadable:
             pass
         try:
@@ -189,11 +189,7 @@ def _text_of(real: str, limit: int) -> _Text | _Unsendable:
     fence = _fence_for(text)
     if fence is None:
         return _Unsendable("it cannot be quoted: it has long runs of both ` and ~")
-    return _Text(text.removesuffix("\n").split("\n"), _digest(data), fence)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return _Text(text.removesuffix("\n").split("\n"), digest(data), fence)
 
 
 def _fence_for(text: str) -> str | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import hashlib
 import json
 import os
 from datetime import datetime
@@ -16,11 +15,13 @@ from typing import NamedTuple
 from holdfast import clock, versions
 from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
+from holdfast.homes import file_of, note_heard
 from holdfast.regular import read_json
 from holdfast.versions import OF_A_SESSION, Kind, left_alone_in, stamped
 
 _LARGEST = 64 * 1024
-_KEPT_FOR = 30 * 24 * 3600  # seconds since the record was last used
+_A_DAY = 24 * 3600
+_KEPT_FOR = 30 * _A_DAY  # seconds since the record was last used
 
 
 class Claim(NamedTuple):
@@ -33,14 +34,16 @@ class Claim(NamedTuple):
     declared: str  # the key that CLAUDE.local.md declared at that time; empty for none
 
 
-def file_of(state_dir: str, kind: Kind, session: str, suffix: str) -> str:
-    """Where the user's folder keeps what is of that *kind* and belongs to *session*."""
-    name = hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
-    return os.path.join(state_dir, kind, f"{name}.{suffix}")
-
-
 def _path(state_dir: str, session: str) -> str:
     return file_of(state_dir, "sessions", session, "json")
+
+
+def heard_in(state_dir: str, session: str) -> str:
+    """An empty file whose time is when the session was heard of.
+
+    The record itself stays as it is, since answers are prepared that follow from it.
+    """
+    return file_of(state_dir, "heard", session, "at")
 
 
 def known(state_dir: str | None, session: str | None) -> bool:
@@ -75,8 +78,9 @@ def remember(state_dir: str | None, claim: Claim, now: datetime) -> None:
         return
     path = _path(state_dir, claim.session)
     try:
+        note_heard(heard_in(state_dir, claim.session), int(now.timestamp() * 1e9))
         if recall(state_dir, claim.session) == claim:
-            os.utime(path, (now.timestamp(), now.timestamp()))
+            _keep_from_pruning(path, now)
             return
         if left_alone_in("sessions", path):
             return
@@ -85,19 +89,26 @@ def remember(state_dir: str | None, claim: Claim, now: datetime) -> None:
         replace_file(path, json.dumps(record, indent=1).encode(), mode=0o600)
         os.utime(path, (now.timestamp(), now.timestamp()))
         prune(state_dir, "sessions", now)
+        prune(state_dir, "heard", now)
     except OSError:
         # Selection falls back to what is declared; nothing of the workflow is lost.
         return
+
+
+def _keep_from_pruning(path: str, now: datetime) -> None:
+    if now.timestamp() - os.stat(path).st_mtime > _A_DAY:
+        os.utime(path, (now.timestamp(), now.timestamp()))
 
 
 def last_heard(state_dir: str | None, session: str | None) -> datetime | None:
     """When *session* was last restored, changed something by command, or began to be compacted."""
     if not state_dir or not session:
         return None
-    try:
-        return clock.from_mtime(os.stat(_path(state_dir, session)).st_mtime)
-    except OSError:
-        return None
+    times = []
+    for path in (_path(state_dir, session), heard_in(state_dir, session)):
+        with contextlib.suppress(OSError):
+            times.append(os.stat(path).st_mtime)
+    return clock.from_mtime(max(times)) if times else None
 
 
 def others(state_dir: str | None, session: str | None, root: str) -> list[Claim]:

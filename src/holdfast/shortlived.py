@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from types import ModuleType
 
 _PLUGINS = "pydantic.plugin._loader"
 
@@ -19,6 +18,6 @@ def begin() -> None:
     # To look for them, pydantic searches all installed packages, for as long as a bare interpreter
     # takes; what it finds would change how our own models read. Where this module has another name
     # in a later pydantic, it looks for them as before.
-    loader = ModuleType(_PLUGINS)
+    loader = type(sys)(_PLUGINS)  # the type of modules, without loading what has its name
     vars(loader)["get_plugins"] = tuple
     sys.modules.setdefault(_PLUGINS, loader)

@@ -7,13 +7,13 @@ into files that are not ours alone. And one a session, for what goes with it to 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from holdfast.digests import digest
 from holdfast.errors import StateUnreadable
 from holdfast.regular import read_json
 from holdfast.store import LARGEST, Store
@@ -29,7 +29,7 @@ def of_session(session: str) -> str:
 
 
 def _path(store: Store, key: str) -> Path:
-    name = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:24]
+    name = digest(key.encode("utf-8", "replace"))[:24]
     kind = "session-" if key.startswith(_SESSION) else ""
     return store.private / "sidecars" / f"{kind}{name}.json"
 

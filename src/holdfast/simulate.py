@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holdfast.clock import Clock
-from holdfast.hooks import launch
+from holdfast.hooks import full
 from holdfast.project import Surroundings
 from holdfast.settings import MOST_PARTS
 from holdfast.wire.replies import Outcome
@@ -32,7 +32,7 @@ class InProcess:
     clock: Clock
 
     def fire(self, payload: Mapping[str, object], *arguments: str) -> Outcome:
-        return launch.run(encode(payload), self.surroundings, self.clock, arguments)
+        return full.run(encode(payload), self.surroundings, self.clock, arguments)
 
 
 @dataclass

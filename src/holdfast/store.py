@@ -25,8 +25,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
-from holdfast import jsonlines
+from holdfast.appending import APPENDING, add
 from holdfast.atomic import patiently, replace_file, sync_folder
+from holdfast.digests import digest
 from holdfast.errors import StateLocked, StateUnreadable, StateUnwritable
 from holdfast.openflags import NO_WAIT
 from holdfast.project import contains
@@ -124,14 +125,14 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             is_new = not path.exists()
-            descriptor = os.open(path, os.O_RDWR | jsonlines.APPENDING | NO_WAIT, 0o666)
+            descriptor = os.open(path, os.O_RDWR | APPENDING | NO_WAIT, 0o666)
             try:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise StateUnwritable(path, "not a regular file")
                 if os.lseek(descriptor, 0, os.SEEK_END):
                     os.lseek(descriptor, -1, os.SEEK_END)
                     lines = lines if os.read(descriptor, 1) == b"\n" else b"\n" + lines
-                if not jsonlines.add(descriptor, lines):
+                if not add(descriptor, lines):
                     raise StateUnwritable(path, "there was room for a part of it only")
                 os.fsync(descriptor)
             finally:
@@ -165,9 +166,7 @@ class Store:
     def _copies_path(self, relative: str) -> Path:
         name = relative.replace("%", "%25").replace("/", "%2F")
         if len(os.fsencode(name)) > 240:
-            import hashlib  # noqa: PLC0415  # only for names that no file system would take
-
-            name = hashlib.sha256(os.fsencode(relative)).hexdigest()
+            name = digest(os.fsencode(relative))
         return self.private / "copies" / name
 
     def copies(self, path: Path) -> Copies | None:
@@ -209,7 +208,7 @@ class Store:
                 if entry.name == own or entry.name.startswith(begins):
                     path = entry.name.replace("%2F", os.sep).replace("%25", "%")
                     with contextlib.suppress(OSError):
-                        times[path] = entry.stat().st_mtime
+                        times[path] = os.stat(entry.path).st_mtime
         root = os.path.join(self.root, "")
         # Hardly any has dots to look at, and there may be thousands.
         return {

@@ -11,6 +11,7 @@ from typing import Any
 from holdfast import (
     delivery,
     forecast,
+    hooklog,
     journal,
     ledger,
     observing,
@@ -45,6 +46,7 @@ class Synced:
     notes: list[str] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
     failure: HoldfastError | None = None
+    due: bool = False  # whether there was something to be written
     searched: Sequence[str] = ()
     config_file: str | None = None  # the user's settings
     waited: bool = False  # for a lock, and in vain
@@ -189,7 +191,7 @@ def place_for(
             loaded.problems,
             saver,
             surroundings.played,
-            surroundings.state_dir,
+            hooklog.folder(surroundings.state_dir, root) if surroundings.state_dir else None,
         )
 
     def present(root: str) -> bool:
@@ -234,6 +236,7 @@ def run(
         synced.looked += survey.looked
         synced.notes += survey.notes
         synced.saved += survey.saved
+        synced.due = synced.due or survey.due
         synced.failure = synced.failure or survey.failure
     untold = ledger.load(place.store).untold
     synced.notes = list(dict.fromkeys([*synced.notes, *untold]))

@@ -14,12 +14,12 @@ format allows, by the paths that are its own, and only to files that are as they
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.digests import digest
 from holdfast.errors import HoldfastError, StateUnreadable
 from holdfast.regular import read_file, read_json
 from holdfast.store import LARGEST, Store
@@ -170,4 +170,4 @@ def _content(path: Path) -> bytes | None:
 
 
 def _digest(data: bytes | None) -> str | None:
-    return None if data is None else hashlib.sha256(data).hexdigest()
+    return None if data is None else digest(data)

@@ -20,6 +20,7 @@ Kind: TypeAlias = Literal[
     "sidecar",
     "copies",
     "sessions",
+    "heard",
     "deliveries",
     "forecasts",
     "journals",
@@ -28,6 +29,7 @@ Kind: TypeAlias = Literal[
     "unfinished",
     "listings",
     "remembered",
+    "counts",
 ]
 
 # What this release writes, and the highest that it understands.
@@ -37,6 +39,7 @@ KNOWN: Mapping[Kind, int] = {
     "sidecar": 1,
     "copies": 1,
     "sessions": 1,
+    "heard": 1,
     "deliveries": 1,
     "forecasts": 1,
     "journals": 1,
@@ -45,6 +48,7 @@ KNOWN: Mapping[Kind, int] = {
     "unfinished": 1,
     "listings": 1,
     "remembered": 1,
+    "counts": 1,
 }
 # Each has a folder of its name in the user's folder.
 OF_A_SESSION: tuple[Kind, ...] = ("sessions", "deliveries", "forecasts", "journals")

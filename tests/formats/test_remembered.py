@@ -99,7 +99,8 @@ def pipeline(project: Project, number: int) -> None:
 
 def place(project: Project, state_dir: str | None) -> Place:
     now = datetime.now(UTC).replace(microsecond=0)
-    return Place(Store(project.root), Settings(), now, "side", "side", state_dir=state_dir)
+    folder = hooklog.folder(state_dir, str(project.root)) if state_dir else None
+    return Place(Store(project.root), Settings(), now, "side", "side", user_folder=folder)
 
 
 def told(survey: Survey) -> dict[str, Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.clock import Clock
 from holdfast.columns import width
 from holdfast.hooks import statusline
-from holdfast.project import Surroundings
 from holdfast.testing import Compactions, Project
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +68,12 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
         str(path): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
         for path in folder.rglob("*")
     }
+
+
+def written(folder: Path, before: Mapping[str, object] | None = None) -> list[Path]:
+    """The files below *folder* that were not there *before*, or were not so."""
+    now = everything(folder).items()
+    return [Path(name) for name, one in now if one[1] and one != (before or {}).get(name)]
 
 
 @pytest.fixture
@@ -211,8 +218,8 @@ def test_arguments_are_passed_over(saved: Project) -> None:
 )
 def test_no_status_breaks_it(sent: object) -> None:
     """Whatever the fields hold, the line is one line."""
-    nowhere = Surroundings("/nonexistent", None, None, None, None, disabled=False)
-    shown = statusline.run(json.dumps(sent).encode(), nowhere, Clock())
+    with tempfile.TemporaryDirectory() as nowhere, contextlib.chdir(nowhere):
+        shown = statusline.run(json.dumps(sent).encode())
     assert re.fullmatch(r"(\x1b\[3[13]m)?(context \d{1,4}%)?(\x1b\[0m)?", shown)
 
 
@@ -235,20 +242,22 @@ def test_switched_off_it_shows_the_context_alone(saved: Project) -> None:
 
 
 def test_it_writes_nothing_and_waits_for_no_lock(saved: Project) -> None:
-    """Though a save is due, and somebody else holds the lock."""
+    """Though a save is due, and somebody else holds the lock. It only prepares its next answer."""
     from holdfast.store import Store
 
     saved.declare("Page Orchestration", phase="5/10 - Images")
     with Store(saved.root).lock(1):
         before = everything(saved.root), everything(saved.home)
         assert "5/10" in line(saved)
-        assert (everything(saved.root), everything(saved.home)) == before
+        assert everything(saved.root) == before[0]
+        assert [path.name for path in written(saved.home, before[1])] == ["status.json"]
 
 
 def test_in_an_empty_project_nothing_is_written(holdfast_project: Project) -> None:
-    """Not even a log."""
+    """Not even a log; only that there is nothing, for the next time."""
     line(holdfast_project)
-    assert everything(holdfast_project.root) == everything(holdfast_project.home) == {}
+    assert everything(holdfast_project.root) == {}
+    assert [path.name for path in written(holdfast_project.home)] == ["idle.json"]
 
 
 def test_without_a_workflow_little_is_loaded(holdfast_project: Project) -> None:

@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import os
 
-from holdfast.errors import StateUnreadable
-from holdfast.regular import read_file
-
 NAME = "holdfast-environment"  # bin/holdfast has it as well
 _LONGEST = 16 * 1024
 _DAY = 24 * 3600.0
@@ -31,6 +28,9 @@ def is_ours(prefix: str) -> bool:
 
 def usable(environment: str) -> bool:
     """Whether the environment is whole and can start on this machine."""
+    from holdfast.errors import StateUnreadable  # noqa: PLC0415  # hooks only note the use
+    from holdfast.regular import read_file  # noqa: PLC0415
+
     try:
         raw, _ = read_file(os.path.join(environment, NAME), _LONGEST)
     except StateUnreadable:

@@ -31,7 +31,7 @@ class Place:
     problems: tuple[str, ...] = ()  # with the settings
     saver: str = ""  # who saves: the hook's event, or the command
     played: bool = False  # by `simulate`, so that nothing is noted of what it plays
-    state_dir: str | None = None  # the user's folder
+    user_folder: str | None = None  # where the user's own folder keeps what is of this project
 
     @property
     def root(self) -> Path:
@@ -116,6 +116,7 @@ class Survey:
     )  # path, what was found there or why not
     notes: list[str] = field(default_factory=list)  # lines that the person should see
     saved: list[str] = field(default_factory=list)  # names of workflows that were written
+    due: bool = False  # whether there was something to be written
     failure: HoldfastError | None = None  # why saving failed; the workflows are right all the same
 
 
@@ -135,6 +136,7 @@ class Format(Protocol):
     folders: tuple[str, ...]  # below the root, where its states are kept
     personal: bool  # whether they are one person's, so that git should ignore them
     group: str  # its group of commands; empty where the general ones are its own
+    notes_compactions: bool  # whether `resumed` writes anything
 
     def paths(self, root: Path) -> list[Path]:
         """The files that lie where states of this format lie, whatever is in them."""

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from holdfast import __version__, hooklog
+from holdfast import __version__
 from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.formats.base import Place
@@ -46,10 +46,9 @@ class Memory:
     @classmethod
     def of(cls, place: Place, name: str) -> Memory:
         """That of the format *name*. Elsewhere than on POSIX a stamp does not tell every change."""
-        if not place.state_dir or os.name != "posix":
+        if not place.user_folder or os.name != "posix":
             return cls()
-        folder = hooklog.folder(place.state_dir, str(place.root))
-        return cls(os.path.join(folder, f"remembered-{name}.json"))
+        return cls(os.path.join(place.user_folder, f"remembered-{name}.json"))
 
     def recall(self, name: str, stamp: Stamp | None) -> list[Any] | None:
         """What is known of *name*, if it still has the same *stamp*."""
@@ -109,7 +108,8 @@ def listed(folder: Path, ending: str) -> list[tuple[Path, Stamp | None]]:
 
 def _stamp(entry: os.DirEntry[str]) -> Stamp | None:
     try:
-        return None if entry.is_symlink() else stamp_of(entry.stat(follow_symlinks=False))
+        # Asked of `os`, so that it is seen what an answer follows from.
+        return None if entry.is_symlink() else stamp_of(os.lstat(entry.path))
     except OSError:
         return None
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.clock import Clock
 from holdfast.errors import BadHookInput
-from holdfast.hooks import launch
+from holdfast.hooks import full
 from holdfast.project import Surroundings
 from holdfast.registration import TOOL_EVENTS
 
@@ -58,7 +58,7 @@ class HookCalls:
 
     def _answer(self, payload: Mapping[str, object]) -> str:
         raw = json.dumps(payload).encode()
-        outcome = launch.run(raw, self._surroundings, self._clock)
+        outcome = full.run(raw, self._surroundings, self._clock)
         return outcome.stdout.decode()
 
 

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import BadHookInput
-
-LARGEST = 8 * 1024 * 1024
+from holdfast.pipes import LARGEST
 
 
 class Envelope(NamedTuple):

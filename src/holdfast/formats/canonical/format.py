@@ -20,6 +20,7 @@ class Canonical:
     folders: tuple[str, ...] = (files.FOLDER,)
     personal = True
     group = ""
+    notes_compactions = False
 
     def paths(self, root: Path) -> list[Path]:
         return files.paths(root)
@@ -32,8 +33,8 @@ class Canonical:
 
     def sync(self, place: Place, wait: float | None) -> Survey:
         view = views.look(place)
-        survey = Survey()
-        if wait is not None and saving.due(view):
+        survey = Survey(due=saving.due(view))
+        if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
                     view = views.look(place)  # what was read outside the lock may be old

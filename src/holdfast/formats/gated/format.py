@@ -33,6 +33,7 @@ class Gated:
     folders: tuple[str, ...] = (files.FOLDER,)
     personal = False
     group = "gate"
+    notes_compactions = False
 
     def paths(self, root: Path) -> list[Path]:
         return files.paths(root)
@@ -42,10 +43,10 @@ class Gated:
 
     def sync(self, place: Place, wait: float | None) -> Survey:
         memory = Memory.of(place, self.name)
-        copied = place.store.copied_at(files.FOLDER) if wait is not None else None
+        copied = place.store.copied_at(files.FOLDER)
         found = known.look(place.store, memory, copied)
-        survey = Survey()
-        if wait is not None and _is_due(place, found, copied):
+        survey = Survey(due=_is_due(place, found, copied))
+        if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
                     survey.notes += _finished(place)
@@ -87,7 +88,7 @@ class Gated:
         """The document has no place for it."""
 
 
-def _is_due(place: Place, found: Found, copied: Mapping[str, float] | None) -> bool:
+def _is_due(place: Place, found: Found, copied: Mapping[str, float]) -> bool:
     return together.is_unfinished(place.store, files.UNFINISHED) or holding.copies_due(
         place.store, files.FOLDER, _read(found), _gone(place, found), copied
     )

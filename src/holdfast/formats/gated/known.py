@@ -86,17 +86,14 @@ def saved_at(run: Run) -> float:
     return run.main.mtime if isinstance(run.main, HeldState) else 0.0
 
 
-def look(store: Store, memory: Memory, copied: Mapping[str, float] | None = None) -> Found:
-    """Find them all, and read those that are not known from *memory*.
-
-    With *copied*, the times of the copies that there are, those are read as well that have to be copied.
-    """
+def look(store: Store, memory: Memory, copied: Mapping[str, float]) -> Found:
+    """Find them all; read those that are not known from *memory*, or are newer than when they were *copied*."""
     there = Found()
     inside = store.holds(store.root / files.FOLDER)
     for folder in files.folders(store.root):
         stamp = _stamp(folder) if inside else None
         facts = memory.recall(folder.name, stamp)
-        if facts is not None and stamp and (copied is None or _is_copied(folder, stamp, copied)):
+        if facts is not None and stamp and _is_copied(folder, stamp, copied):
             there.runs.append(Known(folder, Row(*facts), stamp, _reader(store, folder)))
         else:
             _read(store, folder, stamp, memory, there)

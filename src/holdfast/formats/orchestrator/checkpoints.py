@@ -58,7 +58,7 @@ def take(place: Place, task: str | None = None) -> Taken:
 
 def auto(place: Place, wait: float) -> str | None:
     """Take one before a compaction, if there is anything that the last one does not have."""
-    if _due(place.store) is None:
+    if not is_due(place.store):
         return None
     sha = _head(place)
     with place.store.lock(wait):
@@ -76,6 +76,11 @@ def auto(place: Place, wait: float) -> str | None:
         # Killed before this, it counts as one that somebody asked for.
         sidecar.put(place.store, held.key, noted)
         return name
+
+
+def is_due(store: Store) -> bool:
+    """Whether `auto` would take one."""
+    return _due(store) is not None
 
 
 def _due(store: Store) -> Held | None:

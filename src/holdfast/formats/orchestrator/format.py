@@ -30,6 +30,7 @@ class Orchestrator:
     folders: tuple[str, ...] = (files.FOLDER,)
     personal = True
     group = "orchestrate"
+    notes_compactions = False
 
     def paths(self, root: Path) -> list[Path]:
         return files.paths(root)
@@ -39,8 +40,8 @@ class Orchestrator:
         return isinstance(there, Held) or (isinstance(there, Unusable) and there.is_ours)
 
     def sync(self, place: Place, wait: float | None) -> Survey:
-        survey = Survey()
-        if wait is not None:
+        survey = Survey(due=_is_due(place))
+        if wait is not None and survey.due:
             try:
                 survey.notes += _save(place, wait)
             except HoldfastError as error:
@@ -78,6 +79,24 @@ class Orchestrator:
         """The document asks for nothing here."""
 
 
+def _is_due(place: Place) -> bool:
+    return (
+        together.is_unfinished(place.store, files.UNFINISHED)
+        or holding.copies_due(place.store, files.STATE, _readable(place))
+        or (_takes_checkpoints(place) and _is_checkpoint_due(place))
+    )
+
+
+def _is_checkpoint_due(place: Place) -> bool:
+    from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415
+
+    return checkpoints.is_due(place.store)
+
+
+def _takes_checkpoints(place: Place) -> bool:
+    return place.saver == _BEFORE_A_COMPACTION and not place.played
+
+
 def _save(place: Place, wait: float) -> list[str]:
     """Bring to an end what is unfinished, keep a copy, and take the checkpoint that is due."""
     lines = []
@@ -90,7 +109,7 @@ def _save(place: Place, wait: float) -> list[str]:
     if holding.copies_due(place.store, files.STATE, _readable(place)):
         with place.store.lock(wait):
             holding.keep_copies(place.store, files.STATE, _readable(place))
-    if place.saver == _BEFORE_A_COMPACTION and not place.played:
+    if _takes_checkpoints(place):
         from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415
 
         checkpoints.auto(place, wait)

@@ -27,6 +27,7 @@ class Pipeline:
     folders: tuple[str, ...] = (places.GLOBAL.states, places.SESSIONS)
     personal = False
     group = "pipeline"
+    notes_compactions = False
 
     def paths(self, root: Path) -> list[Path]:
         return places.state_paths(root)
@@ -37,13 +38,12 @@ class Pipeline:
     def sync(self, place: Place, wait: float | None) -> Survey:
         memory = Memory.of(place, self.name)
         found = files.look(place.store, memory)
-        survey = Survey()
-        if wait is not None and holding.copies_due(place.store, places.WORKSPACE, _kept(found)):
+        survey = Survey(due=holding.copies_due(place.store, places.WORKSPACE, _kept(found)))
+        if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
-                    found = files.look(
-                        place.store, memory
-                    )  # what was read outside the lock may be old
+                    # What was read outside the lock may be old.
+                    found = files.look(place.store, memory)
                     holding.keep_copies(place.store, places.WORKSPACE, _kept(found))
             except HoldfastError as error:
                 survey.failure = error

@@ -196,7 +196,7 @@ def _status_of(entry: os.DirEntry[str]) -> os.stat_result | None:
     try:
         if entry.is_symlink():
             return None
-        return entry.stat(follow_symlinks=False)
+        return os.lstat(entry.path)
     except OSError:
         return None
 

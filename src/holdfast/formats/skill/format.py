@@ -27,6 +27,7 @@ class Skill:
     folders: tuple[str, ...] = (files.ACTIVE, files.COMPLETED)
     personal = True
     group = "skill"
+    notes_compactions = True
 
     def paths(self, root: Path) -> list[Path]:
         return files.paths(root)
@@ -40,13 +41,12 @@ class Skill:
     def sync(self, place: Place, wait: float | None) -> Survey:
         memory = Memory.of(place, self.name)
         found = files.look(place.store, memory)
-        survey = Survey()
-        if wait is not None and holding.copies_due(place.store, files.FOLDER, found.active):
+        survey = Survey(due=holding.copies_due(place.store, files.FOLDER, found.active))
+        if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
-                    found = files.look(
-                        place.store, memory
-                    )  # what was read outside the lock may be old
+                    # What was read outside the lock may be old.
+                    found = files.look(place.store, memory)
                     holding.keep_copies(place.store, files.FOLDER, found.active)
             except HoldfastError as error:
                 survey.failure = error

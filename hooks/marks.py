@@ -1,0 +1,80 @@
+"""What a file or folder is known by, so that a change shows without reading it.
+
+A mark is what changes with the file: inode, size, and its times in nanoseconds. The time of the last
+change of the inode cannot be set by anyone, so a file that was put back with its old time shows as well.
+Where a time is too near to the moment of looking, a second edit could leave the same mark; then the
+content itself is noted, too.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from holdfast.digests import digest
+
+# How a path was looked at, and so what of it matters.
+SEEN, LISTED = 0, 1
+
+_SECOND = 1_000_000_000
+_TICK = _SECOND // 10  # the clock of no system takes longer steps than a tenth of this
+_COARSE = 2 * _SECOND + _TICK  # of a file system that keeps whole seconds, or every other one
+_LARGEST = 64 * 1024 * 1024
+
+Mark = list[int] | None  # None where there is nothing
+
+
+def of(path: str, how: int = SEEN) -> Mark:
+    """The mark of what lies at *path*; for a link, of the link and of what it leads to."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISLNK(found.st_mode):
+        return _numbers(found, how)
+    try:
+        return _numbers(found, how) + _numbers(os.stat(path), how)
+    except OSError:
+        return _numbers(found, how)
+
+
+def _numbers(status: os.stat_result, how: int) -> list[int]:
+    # Of a folder that nobody listed it does not matter what is put there.
+    if how == SEEN and stat.S_ISDIR(status.st_mode):
+        return [status.st_ino]
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def is_settled(mark: Mark, now: int) -> bool:
+    """Whether a later change would leave another mark, when it was taken at *now* in nanoseconds."""
+    times = mark[2:4] + mark[6:8] if mark else []
+    return all(now - time > (_TICK if time % _SECOND else _COARSE) for time in times)
+
+
+def content(path: str) -> str | None:
+    """A digest of what lies at *path*: the bytes of a file, the names in a folder, a link that leads nowhere."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO may have taken its place
+    except (OSError, ValueError):
+        return _link(path)
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            return digest(
+                "\0".join(sorted(os.listdir(descriptor))).encode("utf-8", "surrogateescape")
+            )
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            return None
+        with open(descriptor, "rb", closefd=False) as stream:
+            return digest(stream.read(_LARGEST))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _link(path: str) -> str | None:
+    try:
+        return digest(os.fsencode(os.readlink(path)))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,213 @@
+"""The answer to an event out of what was prepared, with what a hook has to note all the same.
+
+What is noted is what the full path would note, and it only adds: lines to logs, and the time at which a
+session was heard of. Light; see `launch`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast import homes, pipes
+from holdfast.appending import append
+from holdfast.handlers import HANDLERS
+from holdfast.hooks import prepared, quickjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.hooks.prepared import Answer, Found
+
+
+def answer(raw: bytes, arguments: Sequence[str]) -> bytes | None:
+    """What to print; None where the full path has to be taken."""
+    if len(raw) > pipes.LARGEST or not is_supported():
+        return None
+    try:
+        asked = Asked(raw, arguments)
+        return _answer(asked) if asked.name and asked.state_dir else None
+    except Exception:  # noqa: BLE001  # whatever is wrong here, the full path knows how to tell it
+        return None
+
+
+class Asked:
+    """An event, as far as it decides which answer it gets."""
+
+    def __init__(self, raw: bytes, arguments: Sequence[str]) -> None:
+        self.begun = time.perf_counter()
+        self.payload = _mapping(quickjson.loads(raw))
+        self.name = self.text("hook_event_name") or ""
+        self.session = self.text("session_id") or ""
+        self.source = self.text("source") or self.text("trigger") or ""
+        self.agent = self.text("agent_id")
+        self.cwd = self.text("cwd") or os.getcwd()
+        self.part = _part(arguments)
+        self.state_dir = homes.for_state(os.environ) or ""
+        self.now = now()
+
+    @property
+    def at(self) -> str:
+        """The time as records have it; see `clock.iso`."""
+        seconds, rest = divmod(self.now, 1_000_000_000)
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1000:06}Z"
+
+    def text(self, key: str) -> str | None:
+        return text_of(self.payload, key)
+
+
+def is_supported() -> bool:
+    """Whether marks tell every change: on Windows no time is kept that nobody can set."""
+    return os.name == "posix" and not os.environ.get("HOLDFAST_PLAYED")
+
+
+def now() -> int:
+    """The time in nanoseconds, as `Clock.from_environment` has it."""
+    fixed = os.environ.get("HOLDFAST_NOW")
+    if not fixed:
+        return time.time_ns()
+    from holdfast import clock  # only where somebody plays with the time
+
+    moment = clock.parse(fixed)
+    return time.time_ns() if moment is None else round(moment.timestamp() * 1_000_000) * 1000
+
+
+def text_of(payload: Answer, key: str) -> str | None:
+    value = payload.get(key)
+    return value if isinstance(value, str) and value and "\0" not in value else None
+
+
+def _mapping(value: object) -> Answer:
+    return value if isinstance(value, dict) else {}
+
+
+def _part(arguments: Sequence[str]) -> str:
+    """The number behind --part, empty without it. What is written otherwise is for the full path."""
+    if not arguments:
+        return ""
+    option, number = arguments
+    if option != "--part" or not number.isascii() or not number.isdecimal() or number[0] == "0":
+        raise ValueError(arguments)
+    return number
+
+
+def _answer(asked: Asked) -> bytes | None:
+    found = _of_session(asked) or _of_place(asked)
+    if found is None:
+        return None
+    kept, answer = found
+    texts = answer.get("by_delivery")
+    delivered = None
+    if isinstance(texts, dict):
+        delivered = read(answer["delivery"])
+        answer = {**answer, "text": texts.get(prepared.name_of(delivered))}
+        if answer["text"] is None:
+            return None
+    said = kept.text(answer)
+    if said is not None:
+        _note(asked, answer, delivered)
+    return said
+
+
+def _of_session(asked: Asked) -> tuple[Found, Answer] | None:
+    """What was prepared for this session."""
+    if asked.agent and asked.name != "PreToolUse":
+        return None
+    name = asked.name
+    if name in {"PreCompact", "SessionStart"}:
+        kind = prepared.COMPACTION
+        if name == "SessionStart":
+            name = prepared.start(asked.source, asked.part)
+    elif name == "PreToolUse" or (name == "PostToolUse" and asked.text("tool_name") == "Read"):
+        kind = prepared.TOOLS
+    else:
+        return None
+    return _look(asked, asked.session, kind, name)
+
+
+def _of_place(asked: Asked) -> tuple[Found, Answer] | None:
+    """What was prepared for whoever works in this folder."""
+    if asked.name not in HANDLERS or (asked.part and asked.name != "SessionStart"):
+        return _look(asked, "", prepared.STRAY, asked.name)
+    if is_known(asked.state_dir, asked.session) or (asked.agent and asked.name in _FOR_THE_CALLER):
+        return None
+    name = "part" if asked.part else asked.name
+    return _look(asked, "", prepared.IDLE, name)
+
+
+# Of these a subagent is told nothing, whatever its caller would be told.
+_FOR_THE_CALLER = {"PreCompact", "SessionStart", "PostCompact"}
+
+
+def is_known(state_dir: str, session: str) -> bool:
+    """Whether there is a record of *session*; see `sessions.known`."""
+    return bool(session) and os.path.exists(homes.file_of(state_dir, "sessions", session, "json"))
+
+
+def _look(asked: Asked, session: str, kind: str, name: str) -> tuple[Found, Answer] | None:
+    started = os.environ.get("CLAUDE_PROJECT_DIR", "")
+    folder = prepared.folder(asked.state_dir, session, asked.cwd, started)
+    kept = prepared.find(folder, kind, asked.now)
+    answer = kept.get(name) if kept else None
+    if kept and answer is None and asked.part:
+        answer = kept.get(prepared.start(asked.source, prepared.MORE))
+    return (kept, answer) if kept and answer is not None else None
+
+
+def _note(asked: Asked, answer: Answer, delivered: bytes | None) -> None:
+    """What the full path would note; that something cannot be noted is no reason not to answer."""
+    for step in (_heard, _deliver, _count, _log):
+        try:
+            step(asked, answer, delivered)
+        except OSError:
+            continue
+
+
+def _heard(asked: Asked, answer: Answer, _: bytes | None) -> None:
+    """The session was heard of."""
+    if "heard" in answer:
+        homes.note_heard(answer["heard"], asked.now)
+
+
+def _deliver(_: Asked, answer: Answer, delivered: bytes | None) -> None:
+    """What was sent, for the hooks of tool calls."""
+    if "by_delivery" not in answer or delivered == answer["delivered"].encode():
+        return
+    from holdfast.atomic import replace_file
+
+    os.makedirs(os.path.dirname(answer["delivery"]), mode=0o700, exist_ok=True)
+    replace_file(answer["delivery"], answer["delivered"].encode(), mode=0o600)
+
+
+def _count(asked: Asked, answer: Answer, _: bytes | None) -> None:
+    """A compaction that was restored from."""
+    if "count" in answer:
+        path, line = answer["count"]
+        append(path, _encoded({**line, "at": asked.at}))
+
+
+def _log(asked: Asked, answer: Answer, _: bytes | None) -> None:
+    if "log" not in answer:
+        return
+    path, record, most = answer["log"]
+    record |= {"at": asked.at, "source": asked.source[:100], "session": asked.session[:100]}
+    record["ms"] = round((time.perf_counter() - asked.begun) * 1000, 1)
+    if asked.name == "SessionStart" and not asked.part:
+        record["transcript"] = (asked.text("transcript_path") or "")[:1000]
+    if append(path, _encoded(record)) > most:
+        from holdfast import hooklog
+
+        hooklog.rotate(path)
+
+
+def _encoded(record: Answer) -> bytes:
+    return quickjson.dumps(record).encode("utf-8", "replace") + b"\n"
+
+
+def read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return None
