@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast import hooklog, pipes, sessions
+from holdfast import hooklog, pipes, sessions, shortlived
 from holdfast.clock import Clock
 from holdfast.errors import BadHookInput
 from holdfast.hooks import boundary, dispatch
@@ -23,6 +23,7 @@ class Run(NamedTuple):
 
 def main(raw: bytes, arguments: Sequence[str] = ()) -> int:
     """Answer the event in *raw*, for which nothing is prepared."""
+    shortlived.begin()
     surroundings, clock = Surroundings.from_environment(), Clock.from_environment()
     done = _run(raw, surroundings, clock, arguments)
     outcome = done.outcome

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast import columns, homes, pipes
+from holdfast import columns, homes, pipes, shortlived
 from holdfast.columns import WIDEST, cut, width
 
 TYPE_CHECKING = False
@@ -56,6 +56,7 @@ class Standing:
 
 def main() -> int:
     """Answer the one status on stdin. `holdfast statusline` ends here; the exit code is always 0."""
+    shortlived.begin()
     # A person who tries it in a terminal sends nothing.
     raw = b"" if sys.stdin is not None and sys.stdin.isatty() else pipes.read_stdin()
     line = run(raw)

@@ -238,7 +238,7 @@ def test_copies_that_lead_elsewhere_prove_nothing(path: str, tmp_path: Path) -> 
     with store.lock(1):
         store.keep(store.root / "a", b"{}", None)
         record = json.dumps({"path": path, "good": "{}", "previous": None})
-        store.write(store._copies_path(path), record.encode())
+        store.write(store.private / "copies" / store._copies_name(path), record.encode())
     assert [copies.path for copies in store.all_copies()] == ["a"]
 
 

@@ -16,8 +16,9 @@ from holdfast.versions import KNOWN, OF_A_SESSION, Kind
 
 SESSION = "session-1"
 NEWER = "was written by a newer Holdfast (format 99, this one knows 1); it is left alone"
-# Of an interrupted command, see test_together; and of a pipeline, see its test_index.
-NEVER_LEFT: frozenset[Kind] = frozenset({"unfinished", "listings"})
+# Of an interrupted command, see test_together; of a pipeline, see its test_index; and of many workflows,
+# see test_remembered.
+NEVER_LEFT: frozenset[Kind] = frozenset({"unfinished", "listings", "remembered"})
 IN_THE_PROJECT: tuple[Kind, ...] = ("ledger", "sidecar", "copies")
 
 

@@ -6,10 +6,12 @@ Without git, or outside a checkout, it says nothing.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
+from typing import TYPE_CHECKING
 
 from holdfast.errors import GitRefused
+
+if TYPE_CHECKING:
+    import subprocess
 
 _PATIENCE = 10.0  # seconds
 # A repository may name a program that is to watch its files; nobody asked for that to run.
@@ -32,6 +34,8 @@ def ignores(path: str) -> bool:
 
 
 def is_installed() -> bool:
+    import shutil  # noqa: PLC0415
+
     return shutil.which("git") is not None
 
 
@@ -47,6 +51,8 @@ def had_below(folder: str, path: str) -> bool:
 
 def do(folder: str, *command: str) -> None:
     """Let git do *command* as the user has set it up, hooks and all; or GitRefused with its words."""
+    import subprocess  # noqa: PLC0415  # most hooks ask git nothing
+
     try:
         done = subprocess.run(
             [*_GIT, "--literal-pathspecs", "-C", folder, *command],
@@ -79,6 +85,8 @@ def _says(path: str, *question: str) -> int | None:
 
 
 def _ask(folder: str, *question: str) -> subprocess.CompletedProcess[bytes] | None:
+    import subprocess  # noqa: PLC0415  # most hooks ask git nothing
+
     try:
         return subprocess.run(
             [*_GIT, "-C", folder, *question],

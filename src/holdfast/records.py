@@ -36,7 +36,10 @@ class Record:
     _factories: ClassVar[dict[str, Callable[[], object]]] = {}
 
     def __init_subclass__(cls, *, frozen: bool = True) -> None:
-        own = [name for name, kind in cls.__annotations__.items() if "ClassVar" not in str(kind)]
+        named = cls.__annotations__.items()  # those of the base where it has none of its own
+        own = [
+            each for each, kind in named if each not in cls._names and "ClassVar" not in str(kind)
+        ]
         cls._fields = (*cls._fields, *own)
         cls._names = frozenset(cls._fields)
         defaults = {name: cls.__dict__[name] for name in own if name in cls.__dict__}

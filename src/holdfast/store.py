@@ -21,7 +21,7 @@ import json
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
@@ -182,19 +182,36 @@ class Store:
         except OSError:
             return False
 
-    def copied_in(self, place: str) -> list[Path]:
-        """The files that there are copies of in the folder *place*, or the file itself; by their names."""
-        own, begins = self._copies_name(place), self._copies_name(f"{place}/")
+    def has_copies_in(self, places: Sequence[str]) -> set[str]:
+        """Those of *places* that there are copies of, or that hold files that there are copies of."""
         try:
             names = os.listdir(self.private / "copies")
         except OSError:
-            return []
-        relative = (
-            name.replace("%2F", "/").replace("%25", "%")
-            for name in names
-            if name == own or name.startswith(begins)
-        )
-        return [self.root / path for path in sorted(relative) if _is_below(path)]
+            return set()
+        mangled = {place: self._copies_name(place) for place in places}
+        begins = tuple(mangled.values())
+        names = [name for name in names if name.startswith(begins)]
+        return {
+            place
+            for place, own in mangled.items()
+            if any(name.startswith(own) and name[len(own) :][:3] in {"", "%2F"} for name in names)
+        }
+
+    def copied_at(self, place: str) -> dict[str, float]:
+        """When the copies of the files in the folder *place* were made, by the whole paths of the files."""
+        own, begins = self._copies_name(place), self._copies_name(f"{place}/")
+        times = {}
+        with contextlib.suppress(OSError), os.scandir(self.private / "copies") as entries:
+            for entry in entries:
+                if entry.name == own or entry.name.startswith(begins):
+                    path = entry.name.replace("%2F", os.sep).replace("%25", "%")
+                    with contextlib.suppress(OSError):
+                        times[path] = os.stat(entry.path).st_mtime
+        root = os.path.join(self.root, "")
+        # Hardly any has dots to look at, and there may be thousands.
+        return {
+            f"{root}{path}": at for path, at in times.items() if ".." not in path or _is_below(path)
+        }
 
     def all_copies(self) -> list[Copies]:
         folder = self.private / "copies"

@@ -28,6 +28,7 @@ Kind: TypeAlias = Literal[
     "backups",
     "unfinished",
     "listings",
+    "remembered",
     "counts",
 ]
 
@@ -46,6 +47,7 @@ KNOWN: Mapping[Kind, int] = {
     "backups": 1,
     "unfinished": 1,
     "listings": 1,
+    "remembered": 1,
     "counts": 1,
 }
 # Each has a folder of its name in the user's folder.

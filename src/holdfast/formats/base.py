@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from holdfast import clock
 from holdfast.briefing import Briefing
@@ -76,6 +78,30 @@ class Workflow(Record):
     def left_over(self) -> bool:
         """Whether it is not worked on any more, and nobody has put an end to it."""
         return self.kept and self.standing in {"finished", "stale"} and not self.put_away
+
+
+class Untold(Workflow):
+    """A workflow whose briefing is made when it is asked for: of a thousand, few are told at length."""
+
+    def __init__(self, name: str, brief: Callable[[], Briefing], **fields: Any) -> None:
+        self.__dict__.update(fields, _name=name, _brief=brief)
+
+    # To compare two by their fields would make the briefings of both.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @cached_property
+    def briefing(self) -> Briefing:  # type: ignore[misc]  # a field of the base, made when it is asked for
+        brief: Callable[[], Briefing] = self.__dict__["_brief"]
+        return brief()
+
+    @property
+    def name(self) -> str:
+        return str(self.__dict__["_name"])
+
+    @property
+    def kept(self) -> bool:
+        return True
 
 
 class Survey(Record, frozen=False):

@@ -7,8 +7,10 @@ the files as they are.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -37,6 +39,29 @@ class Kept(Generic[D]):
 
 
 K = TypeVar("K", bound=Kept[Any])
+
+
+class Unread(Kept[D]):
+    """One state file of which enough is known; it is read when its state is asked for."""
+
+    def __init__(self, path: Path, mtime: float, row: object, read: Callable[[], Any]) -> None:
+        self.__dict__.update(path=path, mtime=mtime, row=row, _read=read)
+
+    @cached_property
+    def _held(self) -> Kept[D]:
+        held = self.__dict__["_read"]()
+        if isinstance(held, Unusable):  # it was changed a moment ago, and has no copy
+            raise StateUnreadable(held.path, held.reason)
+        kept: Kept[D] = held
+        return kept
+
+    @property
+    def raw(self) -> bytes:
+        return self._held.raw
+
+    @property
+    def state(self) -> D:
+        return self._held.state
 
 
 @dataclass(frozen=True)
@@ -102,44 +127,58 @@ class Kind(Generic[D, K]):
         return self.held(path, copies.good.encode(), copies.mtime, good, problems, broken)
 
 
-def _is_gone(path: Path) -> bool:
-    return not path.exists()
+def _is_gone(path: str) -> bool:
+    return not os.path.exists(path)
 
 
 def keep_copies(
     store: Store,
     folder: str,
     held: Iterable[Kept[Any]],
-    gone: Callable[[Path], bool] = _is_gone,
+    gone: Callable[[str], bool] = _is_gone,
+    copied: Mapping[str, float] | None = None,
 ) -> None:
     """Copy what has changed, and forget what has *gone*; to be called inside the lock."""
-    for path in _copied_and_gone(store, folder, gone):
+    copied = store.copied_at(folder) if copied is None else copied
+    uncopied, left = _due(store, copied, held, gone)
+    for path in left:
         store.forget(path)
-    for each in held:
-        if _is_uncopied(store, each):
-            before = store.copies(each.path)
-            store.keep(each.path, each.raw, before.good.encode() if before else None)
+    for each in uncopied:
+        before = store.copies(each.path)
+        store.keep(each.path, each.raw, before.good.encode() if before else None)
 
 
 def copies_due(
     store: Store,
     folder: str,
     held: Iterable[Kept[Any]],
-    gone: Callable[[Path], bool] = _is_gone,
+    gone: Callable[[str], bool] = _is_gone,
+    copied: Mapping[str, float] | None = None,
 ) -> bool:
-    """Whether `keep_copies` has something to do."""
-    return any(_is_uncopied(store, each) for each in held) or bool(
-        _copied_and_gone(store, folder, gone)
+    """Whether `keep_copies` has something to do; *copied* is when what was copied, if that is known."""
+    copied = store.copied_at(folder) if copied is None else copied
+    return any(_due(store, copied, held, gone))
+
+
+def _due(
+    store: Store,
+    copied: Mapping[str, float],
+    held: Iterable[Kept[Any]],
+    gone: Callable[[str], bool],
+) -> tuple[list[Kept[Any]], list[Path]]:
+    """What has changed since it was copied, and the copies whose file is gone.
+
+    Another run may get a file of the same name.
+    """
+    there = {str(each.path): each for each in held}
+    changed = (
+        each
+        for path, each in there.items()
+        # A listing does not tell of names that are too long for one, or that it spells otherwise.
+        if copied.get(path, -1.0) < each.mtime and not store.copied_since(each.path, each.mtime)
     )
-
-
-def _is_uncopied(store: Store, held: Kept[Any]) -> bool:
-    return not held.problems and not store.copied_since(held.path, held.mtime)
-
-
-def _copied_and_gone(store: Store, folder: str, gone: Callable[[Path], bool]) -> list[Path]:
-    """Copies whose file is gone; another run may get a file of the same name."""
-    return [path for path in store.copied_in(folder) if gone(path)]
+    left = sorted(path for path in copied if path not in there and gone(path))
+    return [each for each in changed if not each.problems], [*map(Path, left)]
 
 
 def unreadable(store: Store, held: Iterable[Kept[Any]], lost: Sequence[Unusable]) -> list[str]:

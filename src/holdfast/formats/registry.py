@@ -61,13 +61,10 @@ def every() -> tuple[Format, ...]:
 def at(place: Place) -> tuple[Format, ...]:
     """Those that may have a workflow at *place*, or had one that we have a copy of."""
     there = signs.formats_in(str(place.root), place.settings.plans)
-    return tuple(
-        named(name) for name in _LOADERS if name in there or _was_there(place, signs.SIGNS[name])
-    )
-
-
-def _was_there(place: Place, paths: tuple[str, ...]) -> bool:
-    return any(place.store.copied_in(path) for path in paths)
+    missing = [name for name in _LOADERS if name not in there]
+    copied = place.store.has_copies_in([path for name in missing for path in signs.SIGNS[name]])
+    there |= {name for name in missing if copied & {*signs.SIGNS[name]}}
+    return tuple(named(name) for name in _LOADERS if name in there)
 
 
 def format_of(workflow: Workflow) -> Format:

@@ -260,7 +260,7 @@ def test_the_copies_go_with_the_feature_and_not_with_one_file(holdfast_project: 
     assert here.store.copies(path) is not None
     (here.root / FOLDER).rename(here.root / "gone")
     Gated().sync(here, 1.0)
-    assert here.store.copied_in(files.FOLDER) == []
+    assert here.store.copied_at(files.FOLDER) == {}
 
 
 def test_several_features_are_several_workflows(holdfast_project: Project) -> None:

@@ -241,7 +241,7 @@ def test_nothing_brings_it_back(holdfast_project: Project, compaction_cycle: Com
     cycle = compaction_cycle()
     assert (cycle.guidance, cycle.message) == ("", "")
     assert not (holdfast_project.root / "workflow").exists()
-    assert here.store.copied_in("workflow") == []
+    assert here.store.copied_at("workflow") == {}
 
 
 def test_the_archive_may_lie_on_another_file_system(

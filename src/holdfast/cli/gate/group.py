@@ -45,7 +45,7 @@ def writing(app: App, *, stay: bool = True) -> Synced:
     refuse_readers()
     # Not saved first, which would bring to its end in silence what was interrupted.
     synced = app.change(save=False, stay=stay)
-    if not together.is_unfinished(synced.place.store, lifecycle.UNFINISHED):
+    if not together.is_unfinished(synced.place.store, files.UNFINISHED):
         return synced
     # Before anything is decided: a feature whose start was interrupted is no workflow until then.
     with synced.place.store.lock(COMMAND_WAIT):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import clock
-from holdfast.errors import IllegalMove
+from holdfast.errors import IllegalMove, StateUnreadable
 from holdfast.formats.gated.model import (
     PHASES,
     PhaseName,
@@ -37,6 +37,7 @@ STATUS = "status.json"
 FEATURE = "00-feature"
 DESCRIPTION = f"{FEATURE}/description.md"
 REVIEWS = "reviews"
+UNFINISHED = "gated"  # under which an interrupted change is noted
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _REVIEW = re.compile(r"review-([1-9]\d{0,8})\.md")
@@ -109,6 +110,15 @@ class Found:
     runs: list[Run] = field(default_factory=list)  # whose state can be used
     lost: list[Run] = field(default_factory=list)  # whose state cannot, though it was one
     foreign: list[Unusable] = field(default_factory=list)
+
+    def add(self, store: Store, run: Run) -> None:
+        """Put *run* where it belongs."""
+        if isinstance(run.main, HeldState):
+            self.runs.append(run)
+        elif run.main.kind == "foreign":
+            self.foreign.append(run.main)
+        elif run.main.kind != "missing" or _is_begun(store, run):
+            self.lost.append(run)
 
     def find(self, key: str) -> Run | None:
         return next((each for each in (*self.runs, *self.lost) if each.key == key), None)
@@ -186,14 +196,18 @@ def next_review(folder: Path, phase: PhaseName) -> int:
     return max((number for number, _ in reviews(folder, phase)), default=0) + 1
 
 
-def folders(root: Path) -> list[Path]:
+def folders(root: Path) -> Iterator[Path]:
     """The folders that may hold a feature, in the order of their names."""
-    return sorted(
-        path
-        for path in (root / FOLDER).glob("*")
-        if path.name[:1] != "."
-        and any(os.path.lexists(path / each) for each in (STATE, DESCRIPTION))
-    )
+    top = root / FOLDER
+    try:
+        names = sorted(os.listdir(top))
+    except OSError:
+        return
+    begins = os.path.join(top, "")
+    for name in names:
+        there = (os.path.lexists(f"{begins}{name}/{each}") for each in (STATE, DESCRIPTION))
+        if name[:1] != "." and any(there):
+            yield top / name
 
 
 def paths(root: Path) -> list[Path]:
@@ -202,24 +216,28 @@ def paths(root: Path) -> list[Path]:
     return [path for path in places if os.path.lexists(path)]
 
 
-def has_gone(path: Path) -> bool:
+def has_gone(path: str) -> bool:
     """Whether the feature of a state file has gone: one file alone that is missing is to come back."""
-    folder = path.parent if path.name == STATE else path.parent.parent
-    return not folder.is_dir()
+    folder, name = os.path.split(path)
+    return not os.path.isdir(folder if name == STATE else os.path.dirname(folder))
 
 
 def look(store: Store) -> Found:
     """Read them all."""
     there = Found()
     for folder in folders(store.root):
-        run = read(store, folder)
-        if isinstance(run.main, HeldState):
-            there.runs.append(run)
-        elif run.main.kind == "foreign":
-            there.foreign.append(run.main)
-        elif run.main.kind != "missing" or _is_begun(store, run):
-            there.lost.append(run)
+        there.add(store, read(store, folder))
     return there
+
+
+def is_any(store: Store) -> bool:
+    """Whether there is a feature; found out with the first."""
+    there = Found()
+    for folder in folders(store.root):
+        there.add(store, read(store, folder))
+        if there.runs or there.lost:
+            return True
+    return False
 
 
 def read(store: Store, folder: Path) -> Run:
@@ -229,6 +247,14 @@ def read(store: Store, folder: Path) -> Run:
         _read(store, STATE_KIND, state_path(folder)),
         {phase: _read_status(store, folder, phase) for phase in PHASES},
     )
+
+
+def state_of(run: Run) -> State:
+    """What workflow-state.json of a feature says that could be used when it was found."""
+    main = run.main
+    if isinstance(main, Unusable):
+        raise StateUnreadable(main.path, main.reason)
+    return main.state
 
 
 def _read_status(store: Store, folder: Path, phase: PhaseName) -> HeldStatus | Unusable:

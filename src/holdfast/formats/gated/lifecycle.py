@@ -26,7 +26,6 @@ from holdfast.regular import read_file
 from holdfast.store import COMMAND_WAIT, LARGEST, Store
 from holdfast.together import Change
 
-UNFINISHED = "gated"  # under which an interrupted change is noted
 _TRIES = 3
 
 Step = Callable[[Content, str], Content]
@@ -124,7 +123,7 @@ def refuse_taken(store: Store, folder: Path) -> None:
 
 def finish(place: Place) -> list[str]:
     """Bring an interrupted command to its end; to be called inside the lock."""
-    return together.finish(place.store, UNFINISHED, files.is_ours, place.stamp)
+    return together.finish(place.store, files.UNFINISHED, files.is_ours, place.stamp)
 
 
 @contextlib.contextmanager
@@ -165,7 +164,7 @@ def _write(place: Place, folder: Path, planned: _Plan) -> Changed:
     """Make all changes as one, keep the copies, and see that what lies there is what was written."""
     store = place.store
     previous = {each.path: _read(each.path) for each in planned.changes}
-    together.write(store, UNFINISHED, planned.changes)
+    together.write(store, files.UNFINISHED, planned.changes)
     for path, data in planned.changes:
         if data is not None and path in files.state_paths(folder):
             store.keep(path, data, previous[path])

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Collection, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
 from holdfast.errors import StateUnreadable
-from holdfast.formats.base import Place, Standing, Workflow
+from holdfast.formats.base import Place, Standing, Untold, Workflow
 from holdfast.formats.branches import mismatch
 from holdfast.formats.document import moment
-from holdfast.formats.gated import facts, files, reconcile
-from holdfast.formats.gated.files import Found, HeldState, Run
+from holdfast.formats.gated import facts, files
+from holdfast.formats.gated.files import Found, Run
+from holdfast.formats.gated.known import Row, row_of, saved_at
 from holdfast.formats.gated.model import PHASES, State
 from holdfast.regular import read_file
 from holdfast.store import LARGEST, Store
@@ -37,59 +39,52 @@ _ENDED_WITH: Mapping[Standing, str] = {
 def workflows_of(found: Found, place: Place) -> list[Workflow]:
     """One for each feature whose state can be used."""
     ignored = ledger.load(place.store).ignored
-    return [
-        _workflow(run, run.main, place, ignored)
-        for run in found.runs
-        if isinstance(run.main, HeldState)
-    ]
+    return [_workflow(run, place, ignored) for run in found.runs]
 
 
-def _workflow(run: Run, main: HeldState, place: Place, ignored: Collection[str]) -> Workflow:
-    state = main.state
-    stands, remark = _standing(run, state, place, ignored)
-    return Workflow(
+def _workflow(run: Run, place: Place, ignored: Collection[str]) -> Workflow:
+    row = row_of(run)
+    stands, remark = _standing(run, row, place, ignored)
+    return Untold(
+        name=row.name,
+        brief=partial(_briefing, run, stands, place),
         format="gated",
         key=run.key,
         standing=stands,
-        briefing=_briefing(run, state, stands, place),
-        changed_at=min(run.changed_at, place.now),
-        created_at=moment(state.created_at),
+        changed_at=min(datetime.fromisoformat(row.changed_at), place.now),
+        created_at=moment(row.created_at),
         handle=run.slug,
-        branch=state.branch,
+        branch=row.branch,
         remark=remark,
-        cautions=() if state.over else tuple(_cautions(run, state, place)),
-        put_away=state.status in {"finalized", "abandoned", "cancelled"},
-        cleared_with=f"holdfast gate {'finalize' if state.over else 'cancel'} -w {shlex.quote(run.slug)}",
-        saved_at=clock.from_mtime(main.mtime),
+        cautions=() if row.over else tuple(_cautions(row, place)),
+        put_away=row.status in {"finalized", "abandoned", "cancelled"},
+        cleared_with=f"holdfast gate {'finalize' if row.over else 'cancel'} -w {shlex.quote(run.slug)}",
+        saved_at=clock.from_mtime(saved_at(run)),
     )
 
 
-def _standing(
-    run: Run, state: State, place: Place, ignored: Collection[str]
-) -> tuple[Standing, str]:
-    if state.over:
-        day = str(state.updated_at or run.changed_at.isoformat())[:10]
-        left = "; publish its docs: holdfast gate finalize" if state.status == "completed" else ""
-        return "finished", f"{state.status} on {day}{left}"
+def _standing(run: Run, row: Row, place: Place, ignored: Collection[str]) -> tuple[Standing, str]:
+    if row.over:
+        day = str(row.updated_at or row.changed_at)[:10]
+        left = "; publish its docs: holdfast gate finalize" if row.status == "completed" else ""
+        return "finished", f"{row.status} on {day}{left}"
     if run.key in ignored:
         return "ignored", f"ignored. Take it up again: holdfast resume {run.slug!r}"
-    age = place.now - min(run.changed_at, place.now)
+    age = place.now - min(datetime.fromisoformat(row.changed_at), place.now)
     if age > timedelta(days=place.settings.stale_days):
         return "stale", f"untouched for {age.days} days"
     return "active", ""
 
 
-def _cautions(run: Run, state: State, place: Place) -> Iterator[str]:
-    on_another = mismatch(state.branch, place.branch)
+def _cautions(row: Row, place: Place) -> Iterator[str]:
+    on_another = mismatch(row.branch, place.branch)
     if on_another:
         yield on_another
-    for line in reconcile.contradictions(state):
-        yield f"workflow-state.json contradicts itself. {line}"
-    for line in reconcile.disagreements(run):
-        yield f"The files disagree, and workflow-state.json holds: {line}"
+    yield from row.troubles
 
 
-def _briefing(run: Run, state: State, stands: Standing, place: Place) -> Briefing:
+def _briefing(run: Run, stands: Standing, place: Place) -> Briefing:
+    state = files.state_of(run)
     status = run.status(state.current_phase)
     told = facts.context(state, status)
     return Briefing(
@@ -105,7 +100,7 @@ def _briefing(run: Run, state: State, stands: Standing, place: Place) -> Briefin
             f"@{place.store.relative(path)}" for path in _reading(run, state, place.store)
         ),
         context=tuple((name, fact) for name, fact in told if fact),
-        state_path=place.store.relative(run.main.path),
+        state_path=place.store.relative(files.state_path(run.folder)),
         kept_with=facts.kept_with(state),
         ended_with=_ENDED_WITH[stands],
     )

@@ -29,6 +29,7 @@ STATE = f"{FOLDER}/agent-state.json"
 LEARNINGS = f"{FOLDER}/learnings.jsonl"
 LOCKS = f"{FOLDER}/locks.json"
 LATEST = f"{FOLDER}/checkpoint.json"
+UNFINISHED = "orchestrator"  # under which an interrupted change is noted
 OLD = "the state of an older workflow system, which has to be finished under that system"
 
 _SNAPSHOT = re.compile(r"checkpoint-([0-9]{3,9})\.json")

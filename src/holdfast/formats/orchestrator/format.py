@@ -2,7 +2,8 @@
 
 Hooks do not write the state: an orchestrator does, by our commands or by its own tools. There is one
 exception, because the format's document asks for it: before a compaction a checkpoint is taken, if
-there is anything that the last one does not have. Else a hook only keeps a copy in our own folder.
+there is anything that the last one does not have. Else a hook only keeps a copy in our own folder. So what
+only commands need, and checkpoints, is loaded where it is used.
 """
 
 from __future__ import annotations
@@ -15,14 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
 from holdfast.formats.holding import Unusable
-from holdfast.formats.orchestrator import (
-    checkpoints,
-    files,
-    inspection,
-    lifecycle,
-    recovery,
-    runs,
-)
+from holdfast.formats.orchestrator import files, recovery
 from holdfast.formats.orchestrator.files import Held
 from holdfast.formats.orchestrator.telling import workflow_of
 
@@ -57,7 +51,7 @@ class Orchestrator:
             survey.workflows = [workflow_of(there, place)]
             what = f"state of {there.state.name!r}"
             survey.looked = [(place.store.relative(there.path), what)]
-            survey.notes += lifecycle.recovered(place, there)
+            survey.notes += holding.unreadable(place.store, [there], ())
         elif there:
             survey.looked = [(place.store.relative(there.path), there.reason)]
             survey.notes += holding.unreadable(place.store, (), [there])
@@ -65,14 +59,20 @@ class Orchestrator:
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What a strict reader of the document would object to."""
+        from holdfast.formats.orchestrator import inspection  # noqa: PLC0415
+
         return inspection.inspect(path, raw)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        from holdfast.formats.orchestrator import lifecycle, runs  # noqa: PLC0415
+
         changed = lifecycle.change(place, runs.complete)
         archive = "Put it away with: holdfast orchestrate archive"
         return (*changed.lines, f"Workflow completed: {workflow.name}", archive)
 
     def touch(self, place: Place, workflow: Workflow) -> None:  # noqa: ARG002  # there is but one
+        from holdfast.formats.orchestrator import lifecycle  # noqa: PLC0415
+
         lifecycle.touch(place)
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
@@ -81,10 +81,16 @@ class Orchestrator:
 
 def _is_due(place: Place) -> bool:
     return (
-        together.is_unfinished(place.store, lifecycle.NAME)
+        together.is_unfinished(place.store, files.UNFINISHED)
         or holding.copies_due(place.store, files.STATE, _readable(place))
-        or (_takes_checkpoints(place) and checkpoints.is_due(place.store))
+        or (_takes_checkpoints(place) and _is_checkpoint_due(place))
     )
+
+
+def _is_checkpoint_due(place: Place) -> bool:
+    from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415
+
+    return checkpoints.is_due(place.store)
 
 
 def _takes_checkpoints(place: Place) -> bool:
@@ -94,7 +100,9 @@ def _takes_checkpoints(place: Place) -> bool:
 def _save(place: Place, wait: float) -> list[str]:
     """Bring to an end what is unfinished, keep a copy, and take the checkpoint that is due."""
     lines = []
-    if together.is_unfinished(place.store, lifecycle.NAME):
+    if together.is_unfinished(place.store, files.UNFINISHED):
+        from holdfast.formats.orchestrator import lifecycle  # noqa: PLC0415
+
         with place.store.lock(wait):
             lines = lifecycle.settle(place)
             ledger.tell_later(place.store, lines, place.now)  # not every hook can tell the person
@@ -102,6 +110,8 @@ def _save(place: Place, wait: float) -> list[str]:
         with place.store.lock(wait):
             holding.keep_copies(place.store, files.STATE, _readable(place))
     if _takes_checkpoints(place):
+        from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415
+
         checkpoints.auto(place, wait)
     return lines
 

@@ -27,7 +27,6 @@ from holdfast.store import COMMAND_WAIT
 from holdfast.together import Change
 
 P = ParamSpec("P")
-NAME = "orchestrator"  # of what is unfinished, see together
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def reap(place: Place, silent: timedelta = agents.SILENT) -> list[Seen]:
 
 def settle(place: Place) -> list[str]:
     """Bring to an end what somebody was killed in; to be called inside the lock."""
-    return together.finish(place.store, NAME, files.is_ours, place.stamp)
+    return together.finish(place.store, files.UNFINISHED, files.is_ours, place.stamp)
 
 
 def changeable(place: Place) -> Held:
@@ -146,7 +145,7 @@ def put(
     written = files.KIND.parse(encoded)
     if held and held.broken:
         set_aside(place)
-    together.write(store, NAME, [*beside(encoded), Change(path, encoded)])
+    together.write(store, files.UNFINISHED, [*beside(encoded), Change(path, encoded)])
     store.keep(path, encoded, held.raw if held else None)
     learnings.taken(store, after)
     agents.note(store, held.state if held else None, after, place.now)

@@ -8,10 +8,8 @@ else wrote may fit none; then its own list of steps is taken, each after the one
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +25,7 @@ FOLDER = "workspace/workflow-definitions"
 LEVELS = ("scene", "chapter", "act")
 BUILT_IN = (GENERATION, PLANNING)
 
+_BUILTIN = Path(__file__).with_name("builtin")
 _ENDINGS = (".toml", ".json")
 _LARGEST = 256 * 1024
 _SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -156,8 +155,14 @@ class Definition(_Exact):
 
 @cache
 def _built_in(file: str) -> Definition:
-    text = files("holdfast.formats.pipeline").joinpath("builtin", file).read_text("utf-8")
-    return Definition.model_validate(tomllib.loads(text))
+    text = (_BUILTIN / file).read_text("utf-8")
+    return Definition.model_validate(_toml(text))
+
+
+def _toml(text: str) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415  # most states name no definition that has to be read
+
+    return tomllib.loads(text)
 
 
 def generation() -> Definition:
@@ -247,7 +252,7 @@ def read(path: Path) -> Definition:
 def parse(path: Path, raw: bytes) -> Definition:
     """The definition in *raw*, which is TOML or JSON by the ending of *path*."""
     try:
-        data = decode_json(raw) if path.suffix == ".json" else tomllib.loads(raw.decode("utf-8"))
+        data = decode_json(raw) if path.suffix == ".json" else _toml(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise DefinitionInvalid(path, (f"not {kind}: {error}",)) from error

@@ -16,6 +16,7 @@ from holdfast.formats.pipeline import known, places, states
 from holdfast.formats.pipeline.known import Row, Seen
 from holdfast.formats.pipeline.places import GLOBAL, Location
 from holdfast.formats.pipeline.states import Held
+from holdfast.formats.remembered import Memory
 from holdfast.store import Store
 
 
@@ -43,19 +44,24 @@ class Found:
         read = (self.read(row) for row in self.rows if row.is_live)
         return [each for each in read if isinstance(each, Held)]
 
+    @cached_property
+    def _by_session(self) -> dict[str | None, Seen]:
+        return {each.location.session: each for each in self.seen}
+
     def row(self, workflow_id: str) -> Row | None:
         return next((each for each in self.rows if each.workflow_id == workflow_id), None)
 
     def read(self, row: Row) -> Held | Unusable:
         """The state itself."""
-        seen = next(each for each in self.seen if each.location == row.location)
+        seen = self._by_session[row.session]
         was_read = seen.held.get(row.workflow_id)
+        was_read = was_read or seen.remembered.get(row.workflow_id)
         return was_read or states.read(self.store, self.store.root / row.state_file)
 
 
-def look(store: Store) -> Found:
+def look(store: Store, memory: Memory | None = None) -> Found:
     """Find all workflows; only what is not known yet is read."""
-    found = Found(store, [known.look(store, each) for each in places.locations(store)])
+    found = Found(store, [known.look(store, each, memory) for each in places.locations(store)])
     taken: set[str] = set()
     for seen in found.seen:
         for row in seen.rows:

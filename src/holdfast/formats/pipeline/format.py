@@ -1,7 +1,8 @@
 """The pipeline format as the rest of the house sees it.
 
 Hooks do not write these files: agents do, by our commands or the server. A hook only keeps a copy in
-our own folder, so that a state that gets damaged can be brought back.
+our own folder, so that a state that gets damaged can be brought back. So what only commands need is loaded
+where it is used.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from pathlib import Path
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.formats import holding
 from holdfast.formats.base import Place, Report, Survey, Workflow
-from holdfast.formats.pipeline import definitions, facts, files, inspection, lifecycle, places
+from holdfast.formats.pipeline import definitions, facts, files, places
 from holdfast.formats.pipeline.files import Found
 from holdfast.formats.pipeline.states import Held
 from holdfast.formats.pipeline.telling import workflows_of
+from holdfast.formats.remembered import Memory
 
 
 class Pipeline:
@@ -34,15 +36,19 @@ class Pipeline:
         return files.is_any(place.store)
 
     def sync(self, place: Place, wait: float | None) -> Survey:
-        found = files.look(place.store)
+        memory = Memory.of(place, self.name)
+        found = files.look(place.store, memory)
         survey = Survey(due=holding.copies_due(place.store, places.WORKSPACE, _kept(found)))
         if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
-                    found = files.look(place.store)  # what was read outside the lock may be old
+                    # What was read outside the lock may be old.
+                    found = files.look(place.store, memory)
                     holding.keep_copies(place.store, places.WORKSPACE, _kept(found))
             except HoldfastError as error:
                 survey.failure = error
+        if wait is not None:
+            memory.keep()
         survey.workflows = workflows_of(found, place)
         survey.looked = _looked(place, found)
         survey.notes = holding.unreadable(place.store, found.live, found.unusable)
@@ -50,6 +56,8 @@ class Pipeline:
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
         """What a strict reader of the document would object to."""
+        from holdfast.formats.pipeline import inspection  # noqa: PLC0415
+
         return inspection.inspect(path, raw)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
@@ -63,6 +71,8 @@ class Pipeline:
         )
 
     def touch(self, place: Place, workflow: Workflow) -> None:
+        from holdfast.formats.pipeline import lifecycle  # noqa: PLC0415
+
         lifecycle.touch(place, _id(workflow))
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
@@ -74,8 +84,10 @@ def _kept(found: Found) -> list[Held]:
 
     Else the copy of one that others have completed would bring it back.
     """
-    read = (held for seen in found.seen for held in seen.held.values() if held.state.over)
-    return [*found.live, *(each for each in read if found.store.copied_since(each.path, 0))]
+    known = (each for seen in found.seen for each in (seen.held, seen.remembered))
+    over = [held for each in known for held in each.values() if held.row.over]
+    copied = found.store.copied_at(places.WORKSPACE) if over else {}
+    return [*found.live, *(each for each in over if str(each.path) in copied)]
 
 
 def _id(workflow: Workflow) -> str:

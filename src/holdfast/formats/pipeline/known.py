@@ -19,6 +19,7 @@ from holdfast.formats.holding import Unusable
 from holdfast.formats.pipeline import places, states
 from holdfast.formats.pipeline.places import Location
 from holdfast.formats.pipeline.states import Held
+from holdfast.formats.remembered import Memory, stamp_of
 from holdfast.regular import read_file
 from holdfast.store import LARGEST, Store
 from holdfast.versions import is_newer, stamped
@@ -69,20 +70,27 @@ class Seen:
     location: Location
     rows: list[Row] = field(default_factory=list)
     held: dict[str, Held] = field(default_factory=dict)  # by id; those that had to be read for it
+    remembered: dict[str, Held] = field(default_factory=dict)  # the same, not read yet
     unusable: list[Unusable] = field(default_factory=list)
     stamps: dict[str, Stamp] = field(default_factory=dict)  # by id, of what may be kept
     is_kept: bool = False  # whether what is kept says the same, and the index was made from it
 
 
-def look(store: Store, location: Location) -> Seen:
-    """Find out what lies at *location*, and read what is not known of it yet."""
+def look(store: Store, location: Location, memory: Memory | None = None) -> Seen:
+    """Find out what lies at *location*, and read what is not known of it yet.
+
+    What is kept does not tell enough of one that is worked on; *memory* does.
+    """
     seen = Seen(location)
     index, known = _kept(store, location)
     for entry in places.entries(store, location):
         workflow_id = entry.name.removesuffix(".json")
-        stamp = _stamp_of(entry)
+        status = _status_of(entry)
+        stamp = _stamp(status) if status else None
+        if memory and status and _recall(store, seen, memory, entry, status):
+            continue
         was = known.get(workflow_id)
-        if stamp and was and was[0] == stamp:
+        if stamp and was and was[0] == stamp and not (memory and was[1].is_live):
             seen.rows.append(was[1])
             seen.stamps[workflow_id] = stamp
             continue
@@ -92,13 +100,33 @@ def look(store: Store, location: Location) -> Seen:
             continue
         seen.rows.append(_row(location, held))
         seen.held[held.id] = held
-        if stamp and not held.problems:
+        if status and stamp and not held.problems:
             seen.stamps[workflow_id] = stamp
+            if memory:
+                facts = [*seen.rows[-1][1:], *held.row]
+                memory.note(location.state(workflow_id), stamp_of(status), facts)
     all_known = len(known) == len(seen.rows) == len(seen.stamps) and not seen.held
     indexed = _index_stamp(store, location)
     has_index = indexed is not None or not (store.root / location.states).is_dir()
     seen.is_kept = all_known and has_index and index == indexed
     return seen
+
+
+def _recall(
+    store: Store, seen: Seen, memory: Memory, entry: os.DirEntry[str], status: os.stat_result
+) -> bool:
+    """Whether *entry* is in *memory*; then it is among what is *seen*."""
+    workflow_id = entry.name.removesuffix(".json")
+    facts = memory.recall(seen.location.state(workflow_id), stamp_of(status))
+    if facts is None:
+        return False
+    beyond = len(Row._fields) - 1
+    seen.rows.append(Row(seen.location.session, *facts[:beyond]))
+    seen.stamps[workflow_id] = _stamp(status)
+    row = states.Row(*facts[beyond:])
+    held = states.known(store, Path(entry.path), status.st_mtime, row)
+    seen.remembered[workflow_id] = held
+    return True
 
 
 def keep(store: Store, seen: Seen) -> None:
@@ -163,14 +191,17 @@ def _kept(store: Store, location: Location) -> tuple[Stamp | None, dict[str, tup
         return None, {}
 
 
-def _stamp_of(entry: os.DirEntry[str]) -> Stamp | None:
+def _status_of(entry: os.DirEntry[str]) -> os.stat_result | None:
     """None for a link, which says nothing of the file that it leads to."""
     try:
         if entry.is_symlink():
             return None
-        status = os.lstat(entry.path)
+        return os.lstat(entry.path)
     except OSError:
         return None
+
+
+def _stamp(status: os.stat_result) -> Stamp:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 

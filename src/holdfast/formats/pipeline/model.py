@@ -227,6 +227,19 @@ class State(Document):
     def over(self) -> bool:
         return self.status in {"completed", "cancelled", "failed"}
 
+    def called(self, step: Step) -> str:
+        """Within a sentence."""
+        return f"{self.word} {step.number} ({step.title})"
+
+    @property
+    def failure(self) -> str:
+        """Where and why it failed; empty where it did not."""
+        if self.status != "failed":
+            return ""
+        step = self.step
+        where = f" in {self.called(step)}" if step else ""
+        return f"failed{where}{f': {step.error}' if step and step.error else ''}"
+
     @property
     def last_activity(self) -> datetime | None:
         """The latest time that the file states."""

@@ -7,12 +7,13 @@ import os
 import shlex
 from collections.abc import Collection, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
-from holdfast.formats.base import Place, Standing, Workflow
+from holdfast.formats.base import Place, Standing, Untold, Workflow
 from holdfast.formats.document import moment
 from holdfast.formats.pipeline import definitions, facts
 from holdfast.formats.pipeline.definitions import Definition
@@ -37,48 +38,37 @@ def workflows_of(found: Found, place: Place) -> list[Workflow]:
 
 
 def workflow_of(held: Held, place: Place, ignored: Collection[str] = ()) -> Workflow:
-    state = held.state
     stands, remark = _standing(held, place, ignored)
-    return Workflow(
+    return Untold(
+        name=held.id,
+        brief=partial(_briefing, held, stands, place),
         format="pipeline",
         key=held.key,
         standing=stands,
-        briefing=_briefing(held, stands, place),
         changed_at=min(held.changed_at, place.now),
-        created_at=moment(state.created_at),
+        created_at=moment(held.row.created_at),
         handle=held.id,
         remark=remark,
-        put_away=state.status in {"completed", "cancelled"},
-        cleared_with=f"holdfast pipeline {'resume' if state.over else 'cancel'} {shlex.quote(held.id)}",
+        put_away=held.row.status in {"completed", "cancelled"},
+        cleared_with=f"holdfast pipeline {'resume' if held.row.over else 'cancel'} {shlex.quote(held.id)}",
         saved_at=clock.from_mtime(held.mtime),
     )
 
 
 def _standing(held: Held, place: Place, ignored: Collection[str]) -> tuple[Standing, str]:
     """The standing, and one line why it is not active."""
-    state = held.state
-    if state.status == "failed":
-        return "finished", f"{_failure(state)}. Resume it: holdfast pipeline resume {held.id}"
-    if state.over:
-        ended = state.completed_at or state.cancelled_at or state.updated_at
-        return "finished", f"{state.status} on {str(ended or held.changed_at.isoformat())[:10]}"
+    row = held.row
+    if row.failure:
+        return "finished", f"{row.failure}. Resume it: holdfast pipeline resume {held.id}"
+    if row.over:
+        ended = row.ended_at or held.changed_at.isoformat()
+        return "finished", f"{row.status} on {str(ended)[:10]}"
     if held.key in ignored:
         return "ignored", f"ignored. Take it up again: holdfast resume {held.id}"
     untouched = place.now - min(held.changed_at, place.now)
     if untouched > timedelta(days=place.settings.stale_days):
         return "stale", f"untouched for {untouched.days} days"
     return "active", ""
-
-
-def _failure(state: State) -> str:
-    step = state.step
-    where = f" in {_called(state, step)}" if step else ""
-    return f"failed{where}{f': {step.error}' if step and step.error else ''}"
-
-
-def _called(state: State, step: Step) -> str:
-    """Within a sentence."""
-    return f"{state.word} {step.number} ({step.title})"
 
 
 def _briefing(held: Held, stands: Standing, place: Place) -> Briefing:
@@ -125,7 +115,7 @@ def _next_action(state: State, definition: Definition) -> str | None:
     if blocked is None and following is not None:
         agents = facts.agents(following, definition)
         by = f" with {' and '.join(agents)}" if agents else ""
-        return f"Begin {_called(state, following)}{by}"
+        return f"Begin {state.called(following)}{by}"
     if blocked is None or (blocked.action is None and state.over):
         return None
     line = f"{blocked.reason}. {blocked.action}"

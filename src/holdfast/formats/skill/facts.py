@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from holdfast.formats.document import moment
-from holdfast.formats.skill.model import Phase, State, Task
+from holdfast.formats.skill.model import Phase, Row, State, Task
 from holdfast.formats.skill.moving import blocked_by, is_blocked
 from holdfast.formats.skill.phases import (
     EXECUTION,
@@ -37,16 +37,14 @@ def nested(dev: State, others: Sequence[State]) -> State | None:
     return inside[-1] if inside else None
 
 
-def is_part_of(tdd: State, dev: State) -> bool:
+def is_part_of(tdd: State | Row, dev: State | Row) -> bool:
     """Whether *tdd* works on a task of *dev* that is not completed."""
-    told = tdd.context
     return (
         (tdd.skill, dev.skill) == ("tdd", "dev")
         and not (tdd.over or dev.over)
-        and told.feature_file is not None
-        and told.feature_file == dev.context.feature_file
-        and told.task_index
-        in {dev.number(task) for task in dev.tasks if task.status != "completed"}
+        and tdd.feature_file is not None
+        and tdd.feature_file == dev.feature_file
+        and tdd.task_index in dev.open_tasks
     )
 
 

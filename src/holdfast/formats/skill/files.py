@@ -8,18 +8,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from holdfast import clock
 from holdfast.errors import IllegalMove
 from holdfast.formats.document import moment
-from holdfast.formats.holding import Kept, Kind, Unusable
-from holdfast.formats.skill.model import State, has_shape
+from holdfast.formats.holding import Kept, Kind, Unread, Unusable
+from holdfast.formats.remembered import Memory, Stamp, listed, mtime_of
+from holdfast.formats.skill.model import Row, State, has_shape
 from holdfast.store import Store
 
 FOLDER = ".claude/workflow-state"
@@ -44,6 +45,10 @@ class Held(Kept[State]):
         """Whether it lies in active/."""
         return self.path.parent.name == "active"
 
+    @cached_property
+    def row(self) -> Row:
+        return Row.of(self.state)
+
     @property
     def is_gone(self) -> bool:
         return not os.path.lexists(self.path)
@@ -52,7 +57,12 @@ class Held(Kept[State]):
     def changed_at(self) -> datetime:
         """When it was last touched: what it says, or the file's own time after an edit by hand."""
         edited = clock.from_mtime(self.mtime)
-        return max(edited, self.state.last_activity or edited)
+        stated = self.row.last_activity
+        return max(edited, datetime.fromisoformat(stated)) if stated else edited
+
+
+class Known(Unread[State], Held):
+    """One of which enough is remembered."""
 
 
 @dataclass
@@ -79,19 +89,19 @@ class Found:
     @cached_property
     def live(self) -> list[Held]:
         """Those that are worked on."""
-        return [each for each in self.active if not (each.state.over or self.ended_as(each))]
+        return [each for each in self.active if not (each.row.over or self.ended_as(each))]
 
 
 def _ended(held: Held) -> datetime:
-    header = held.state.workflow
-    ended = moment(header.completed_at)
-    if ended and _DATE.fullmatch(str(header.completed_at)):
+    row = held.row
+    ended = moment(row.completed_at)
+    if ended and _DATE.fullmatch(str(row.completed_at)):
         return ended + timedelta(days=1)  # some time on that day
-    return ended or moment(header.updated_at) or clock.from_mtime(held.mtime)
+    return ended or moment(row.updated_at) or clock.from_mtime(held.mtime)
 
 
 def _touched(held: Held) -> datetime:
-    return moment(held.state.workflow.updated_at) or clock.from_mtime(held.mtime)
+    return moment(held.row.updated_at) or clock.from_mtime(held.mtime)
 
 
 def path_for(store: Store, skill: str, text: str, called: str | None = None) -> Path:
@@ -118,11 +128,11 @@ def paths(root: Path) -> list[Path]:
     return [*sorted((root / ACTIVE).glob("*.json")), *sorted((root / COMPLETED).glob("*.json"))]
 
 
-def look(store: Store) -> Found:
-    """Read them all."""
+def look(store: Store, memory: Memory | None = None) -> Found:
+    """Find them all; with *memory*, only what is not known from it is read at once."""
     found = Found()
-    for path in paths(store.root):
-        read_one = read(store, path)
+    for path, stamp in _listed(store):
+        read_one = _known(store, path, stamp, memory) if memory else read(store, path)
         if isinstance(read_one, Unusable):
             found.unusable.append(read_one)
         elif read_one.is_active:
@@ -130,6 +140,31 @@ def look(store: Store) -> Found:
         else:
             found.completed.append(read_one)
     return found
+
+
+def is_any_active(store: Store) -> bool:
+    """Whether there is one that is worked on, or was; found out with the first."""
+    there = (read(store, path) for path, _ in listed(store.root / ACTIVE, ".json"))
+    return any(isinstance(each, Held) for each in there)
+
+
+def _listed(store: Store) -> Iterator[tuple[Path, Stamp | None]]:
+    for folder in (ACTIVE, COMPLETED):
+        # What is remembered of a file says nothing of where its folder leads now.
+        inside = store.holds(store.root / folder)
+        for path, stamp in listed(store.root / folder, ".json"):
+            yield path, stamp if inside else None
+
+
+def _known(store: Store, path: Path, stamp: Stamp | None, memory: Memory) -> Held | Unusable:
+    name = f"{path.parent.name}/{path.name}"
+    facts = memory.recall(name, stamp)
+    if facts is not None and stamp:
+        return Known(path, mtime_of(stamp), Row(*facts), partial(read, store, path))
+    held = read(store, path)
+    if isinstance(held, Held) and not held.problems:
+        memory.note(name, stamp, held.row)
+    return held
 
 
 def read(store: Store, path: Path) -> Held | Unusable:

@@ -73,19 +73,19 @@ def _entries(data: dict[str, Any], found: Found) -> list[dict[str, Any]]:
 
 
 def _id(held: Held) -> str:
-    return held.state.workflow.id or held.path.stem
+    return held.row.id or held.path.stem
 
 
 def _started(held: Held) -> str:
-    return str(held.state.workflow.created_at or "")
+    return str(held.row.created_at or "")
 
 
 def _entry(held: Held) -> dict[str, Any]:
-    state = held.state
+    row = held.row
     return {
         "id": _id(held),
-        "skill": state.skill,
-        "feature": state.subject,
-        "started_at": state.workflow.created_at,
-        "last_activity": state.workflow.updated_at,
+        "skill": row.skill,
+        "feature": row.subject,
+        "started_at": row.created_at,
+        "last_activity": row.updated_at,
     }

@@ -21,6 +21,7 @@ from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable, StateU
 from holdfast.formats.base import Place
 from holdfast.formats.document import stamp
 from holdfast.formats.holding import Unusable
+from holdfast.formats.remembered import Memory
 from holdfast.formats.skill import beginnings, endings, facts, files, index
 from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.model import State
@@ -203,17 +204,20 @@ def note_compaction(place: Place, key: str, compacted: datetime, wait: float) ->
     Where something is wrong with a file nothing is written: this is called by hooks.
     """
     with place.store.lock(wait):
-        found = files.look(place.store)
+        memory = Memory.of(place, "skill")
+        found = files.look(place.store, memory)
         chosen = next((each for each in found.live if each.key == key), None)
         if chosen is None:
             return
         busy = working(found, place)
-        inside = [each for each in busy if facts.is_part_of(each.state, chosen.state)]
-        for held in (chosen, *inside):
+        inside = [each for each in busy if facts.is_part_of(each.row, chosen.row)]
+        for held in (files.read(place.store, each.path) for each in (chosen, *inside)):
+            if isinstance(held, Unusable):
+                continue
             if not held.problems and not endings.is_told(held.state, compacted, place.now):
                 after = endings.note_compaction(held.state, stamp(place.now))
                 _put(place, held.path, after, previous=held.raw)
-        index.update(place.store, files.look(place.store), stamp(place.now))
+        index.update(place.store, files.look(place.store, memory), stamp(place.now))
 
 
 def complete(place: Place, key: str, *, although: str | None = None) -> Ended:

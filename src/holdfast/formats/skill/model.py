@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
@@ -26,6 +26,7 @@ from holdfast.formats.document import (
     word,
 )
 
+OVER = frozenset({"completed", "abandoned"})
 TDD_PHASES = ("red", "green", "refactor")  # of a task; a /tdd has "commit" behind them
 
 # Words that people and agents write for the document's.
@@ -219,8 +220,21 @@ class State(Document):
         return told.feature_file or told.task_description or told.folder_path
 
     @property
+    def feature_file(self) -> str | None:
+        return self.context.feature_file
+
+    @property
+    def task_index(self) -> int | None:
+        return self.context.task_index
+
+    @property
+    def open_tasks(self) -> list[int]:
+        """The numbers of those that are not completed."""
+        return [self.number(task) for task in self.tasks if task.status != "completed"]
+
+    @property
     def over(self) -> bool:
-        return self.workflow.status in {"completed", "abandoned"}
+        return self.workflow.status in OVER
 
     @property
     def phase(self) -> Phase | None:
@@ -289,6 +303,49 @@ class State(Document):
             for (what, status), raw in zip(read_as, written, strict=True)
             if (word := _stated_status(raw)) and plain(word) not in {status, *_OF_WORK}
         ]
+
+
+class Row(NamedTuple):
+    """What choosing among workflows, and the index, need of each; as JSON has it."""
+
+    id: str | None
+    name: str
+    skill: str
+    subject: str | None
+    status: str
+    branch: str | None
+    created_at: Any
+    updated_at: Any
+    completed_at: Any
+    last_activity: str | None
+    feature_file: str | None
+    task_index: int | None
+    open_tasks: list[int]  # their numbers
+    unknown_words: list[str]
+
+    @classmethod
+    def of(cls, state: State) -> Row:
+        header, last = state.workflow, state.last_activity
+        return cls(
+            header.id,
+            state.name,
+            state.skill,
+            state.subject,
+            header.status,
+            header.branch,
+            header.created_at,
+            header.updated_at,
+            header.completed_at,
+            last.isoformat() if last else None,
+            state.feature_file,
+            state.task_index,
+            state.open_tasks,
+            state.unknown_words,
+        )
+
+    @property
+    def over(self) -> bool:
+        return self.status in OVER
 
 
 def _stated_status(work: object) -> str | None:

@@ -12,16 +12,15 @@ KEPT_WHEN_COMPLETED = timedelta(hours=24)
 
 def standing(found: Found, held: Held, place: Place) -> tuple[Standing, str]:
     """The standing, and one line why it is not active."""
-    status = held.state.workflow.status
-    if held.state.over:
-        return "finished", f"{status} on {_day(held)}"
+    if held.row.over:
+        return "finished", f"{held.row.status} on {_day(held)}"
     if not held.is_active:
         return "finished", "it lies in completed/"
     twin = found.ended_as(held)
     if twin:
         return (
             "finished",
-            f"{twin.state.workflow.status} on {_day(twin)}; it also lies in completed/",
+            f"{twin.row.status} on {_day(twin)}; it also lies in completed/",
         )
     age = untouched(held, place)
     if age > timedelta(days=place.settings.stale_days):
@@ -39,5 +38,5 @@ def untouched(held: Held, place: Place) -> timedelta:
 
 
 def _day(held: Held) -> str:
-    header = held.state.workflow
-    return str(header.completed_at or header.updated_at or held.changed_at.isoformat())[:10]
+    row = held.row
+    return str(row.completed_at or row.updated_at or held.changed_at.isoformat())[:10]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from holdfast import clock, ledger
 from holdfast.briefing import Briefing
-from holdfast.formats.base import Place, Standing, Workflow
+from holdfast.formats.base import Place, Standing, Untold, Workflow
 from holdfast.formats.branches import mismatch
 from holdfast.formats.document import moment
 from holdfast.formats.skill import facts
@@ -17,7 +18,6 @@ from holdfast.formats.skill.files import Found, Held
 from holdfast.formats.skill.model import State
 from holdfast.formats.skill.moving import is_blocked
 from holdfast.formats.skill.phases import EXECUTION, missing
-from holdfast.formats.skill.pushed import is_pushed
 from holdfast.formats.skill.standing import standing, working
 from holdfast.project import contains
 
@@ -39,22 +39,20 @@ def _workflow(
     found: Found, held: Held, place: Place, ignored: Collection[str], live: Sequence[Held]
 ) -> Workflow:
     stands, remark = _standing(found, held, place, ignored)
-    state = held.state
-    inner, around = None, None
-    if stands == "active":
-        inner = facts.nested(state, [each.state for each in live])
-        around = next((each for each in live if facts.is_part_of(state, each.state)), None)
-    on_another = None if state.over else mismatch(state.workflow.branch, place.branch)
-    return Workflow(
+    row = held.row
+    around = _around(held, live) if stands == "active" else None
+    on_another = None if row.over else mismatch(row.branch, place.branch)
+    return Untold(
+        name=row.name,
+        brief=partial(_briefing, held, stands, place, live, around),
         format="skill",
         key=held.key,
         standing=stands,
-        briefing=_briefing(held, stands, place, inner, around),
         changed_at=min(held.changed_at, place.now),
-        created_at=moment(state.workflow.created_at),
+        created_at=moment(row.created_at),
         handle=held.path.stem,
-        branch=state.workflow.branch,
-        remark=f"told with {around.state.name!r}" if around else remark,
+        branch=row.branch,
+        remark=f"told with {around.row.name!r}" if around else remark,
         cautions=(on_another,) if on_another else (),
         part_of=around.key if around else None,
         put_away=not held.is_active or found.ended_as(held) is not None,
@@ -62,23 +60,34 @@ def _workflow(
     )
 
 
+def _around(held: Held, live: Sequence[Held]) -> Held | None:
+    """The /dev that *held* works on a task of."""
+    if held.row.skill != "tdd":
+        return None
+    return next((each for each in live if facts.is_part_of(held.row, each.row)), None)
+
+
 def _standing(
     found: Found, held: Held, place: Place, ignored: Collection[str]
 ) -> tuple[Standing, str]:
     stands, remark = standing(found, held, place)
     if held.key in ignored and stands != "finished":
-        return "ignored", f"ignored. Take it up again: holdfast resume {held.state.name!r}"
+        return "ignored", f"ignored. Take it up again: holdfast resume {held.row.name!r}"
     return stands, remark
 
 
 def _briefing(
-    held: Held, stands: Standing, place: Place, inner: State | None, around: Held | None
+    held: Held, stands: Standing, place: Place, live: Sequence[Held], around: Held | None
 ) -> Briefing:
     state = held.state
+    within = live if stands == "active" else ()
+    inner = facts.nested(
+        state, [each.state for each in within if facts.is_part_of(each.row, held.row)]
+    )
     phase, phases = state.phase, state.state_machine.phases
     number = phases.index(phase) + 1 if phase and phase in phases else 1
     asks = stands == "active" and facts.pull_request_due(state)
-    pushed = is_pushed(place.root, state.workflow.branch) if asks else None
+    pushed = _pushed(state, place) if asks else None
     reading = [*_reading(state, place.root), *(_reading(inner, place.root) if inner else ())]
     return Briefing(
         name=state.name,
@@ -95,6 +104,12 @@ def _briefing(
         kept_with=_kept_with(state, inner),
         ended_with="holdfast skill abandon" if stands == "stale" else "holdfast skill complete",
     )
+
+
+def _pushed(state: State, place: Place) -> facts.Pushed | None:
+    from holdfast.formats.skill.pushed import is_pushed  # noqa: PLC0415  # seldom asked
+
+    return is_pushed(place.root, state.workflow.branch)
 
 
 def _kept_with(state: State, inner: State | None) -> tuple[str, ...]:
