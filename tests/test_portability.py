@@ -267,7 +267,7 @@ def test_a_project_below_a_link_is_one_project(holdfast_project: Project, tmp_pa
 
 # What not every system has, and the modules that see to it that nothing depends on it.
 GUARDED = {
-    "fcntl": {"journal.py", "hooklog.py", "environments.py"},
+    "fcntl": {"journal.py", "locking.py", "hooklog.py", "environments.py"},
     "msvcrt": {"environments.py"},
     "killpg": {"build.py"},
     "SIGKILL": {"build.py"},

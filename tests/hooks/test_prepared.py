@@ -147,11 +147,12 @@ def test_a_second_restore_says_what_the_full_path_would_say_then(work: Project) 
     start(work)
     work.write("docs/guide.md", "Another guide.\n")
     before(work)
-    shutil.copytree(work.home, work.home.with_name("earlier"))
+    aside = work.home.rename(work.home.with_name("aside"))
+    shutil.copytree(aside, work.home)
     assert b"changed since the last restore" in start(work).stdout
     assert b"changed since the last restore" not in start(work).stdout
     shutil.rmtree(work.home)
-    work.home.with_name("earlier").rename(work.home)
+    aside.rename(work.home)
     assert is_prepared(work, "SessionStart", source="compact")  # which was the first one
     assert is_prepared(work, "SessionStart", source="compact")
 
@@ -503,5 +504,6 @@ def test_what_the_status_line_loads(work: Project) -> None:
     before(work)
     found = loaded(work, "", "statusline")
     assert "holdfast.hooks.statusline" in found
-    of_it = {"holdfast.hooks.statusline", "holdfast.columns", "unicodedata"}
+    of_it = {"holdfast.hooks.statusline", "holdfast.columns", "unicodedata", "holdfast.shortlived"}
+    of_it |= {"gc", "pydantic.plugin._loader"}  # an empty module of that name
     assert found <= OURS | PARTS_OF_PYTHON | of_it

@@ -45,27 +45,27 @@ class Doors(RuleBasedStateMachine):
         self._folder = tempfile.TemporaryDirectory(prefix="holdfast-")
         top = Path(self._folder.name).resolve()
         self.project = Project(top / "project", top / "home", MovableClock())
-        self.prepared = 0
 
     def teardown(self) -> None:
         self._folder.cleanup()
 
     def answer(self, payload: Mapping[str, object], arguments: tuple[str, ...] = ()) -> None:
         """One event. Both paths are asked where the quick one knows an answer."""
-        raw, project = encode(payload), self.project
-        other = project.home.with_name("other home")
-        shutil.copytree(project.home, other)
-        with _Environment(project.environment(), project.root):
+        raw, home = encode(payload), self.project.home
+        before, aside = home.with_name("before"), home.with_name("aside")
+        shutil.copytree(home, before)
+        with _Environment(self.project.environment(), self.project.root):
             said = quick.answer(raw, arguments)
-        if said is None:
-            with _Environment(project.environment(), project.root):
+            if said is None:
                 self._full(raw, arguments)
-        else:
-            with _Environment(project.environment() | {"HOME": str(other)}, project.root):
+            else:
+                home.rename(aside)
+                before.rename(home)
                 expected = full.run(raw, Surroundings.from_environment(), clock(), arguments)
-            assert expected == Outcome(said), "the full path says otherwise"
-            self.prepared += 1
-        shutil.rmtree(other)
+                home.rename(before)
+                aside.rename(home)
+                assert expected == Outcome(said), "the full path says otherwise"
+        shutil.rmtree(before)
 
     def _full(self, raw: bytes, arguments: tuple[str, ...]) -> None:
         surroundings = Surroundings.from_environment()
