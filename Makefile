@@ -13,7 +13,7 @@ help:
 	@echo 'make demo    one whole compaction cycle in a throw-away project'
 	@echo 'make test    all tests'
 	@echo 'make check   lint, types, import contract'
-	@echo 'make bench   the speed of each hook, as a ratio to a bare interpreter, and of the MCP server'
+	@echo 'make bench   how fast every hook and the MCP server are, and what has changed since the last time'
 	@echo 'make picture the picture in the README, from a real run'
 	@echo 'make clean   remove everything that make made'
 
@@ -30,8 +30,7 @@ check: .venv/.ready
 	$(BIN)/lint-imports
 
 bench: .venv/.ready
-	BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python bench/run.py
-	$(BIN)/python bench/server.py
+	@BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python -m bench
 
 picture: .venv/.ready
 	$(BIN)/python docs/picture.py
@@ -42,7 +41,7 @@ clean:
 
 # The install links file by file (editable_mode=strict), so that mypy and the import contract see
 # one real package. It is made again when a source file appears or goes, not when one is edited.
-.venv/.ready: pyproject.toml constraints.txt $(TREE)
+.venv/.ready: pyproject.toml setup.py src/scripts/holdfast constraints.txt $(TREE)
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --without-pip --clear .venv
 	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --config-settings editable_mode=strict --editable '.[dev]'

@@ -12,6 +12,7 @@ import os
 import stat
 
 from holdfast.digests import digest
+from holdfast.openflags import NO_WAIT
 
 # How a path was looked at, and so what of it matters.
 SEEN, LISTED = 0, 1
@@ -54,7 +55,7 @@ def is_settled(mark: Mark, now: int) -> bool:
 def content(path: str) -> str | None:
     """A digest of what lies at *path*: the bytes of a file, the names in a folder, a link that leads nowhere."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO may have taken its place
+        descriptor = os.open(path, os.O_RDONLY | NO_WAIT)  # a FIFO may have taken its place
     except (OSError, ValueError):
         return _link(path)
     try:

@@ -7,7 +7,6 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from holdfast import compactions, sidecar
 from holdfast.briefing import Briefing
 from holdfast.compactions import Check, Survived, check, lost, started, summarised, survived
 from holdfast.formats.base import Place, Workflow
+from holdfast.records import replace
 from holdfast.settings import Settings
 from holdfast.store import Store
 from holdfast.summary import Fact

@@ -95,7 +95,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as archive:
         names = set(archive.namelist())
     about = {name for name in names if ".dist-info/" in name}
-    assert names - about == expected
+    command = f"holdfast-{__version__}.data/scripts/holdfast"
+    assert names - about == expected | {command}
     assert any(name.endswith("licenses/LICENSE") for name in about)
     assert "holdfast/py.typed" in names
 
@@ -114,8 +115,15 @@ def test_the_sdist_holds_what_is_needed_and_nothing_else(built: Built) -> None:
     """Sources, what describes them, and what the build backend adds."""
     with tarfile.open(built.sdist) as archive:
         names = {each.name.partition("/")[2] for each in archive if each.isfile()}
-    sources = ("src/holdfast/", "hooks/", "handlers/")
-    described = {"pyproject.toml", "MANIFEST.in", "README.md", "CHANGELOG.md", "LICENSE"}
+    sources = ("src/", "hooks/", "handlers/")
+    described = {
+        "pyproject.toml",
+        "setup.py",
+        "MANIFEST.in",
+        "README.md",
+        "CHANGELOG.md",
+        "LICENSE",
+    }
     tracked = {name for name in built.tracked if name.startswith(sources)} - {"hooks/hooks.json"}
     made = {name for name in names if "egg-info" in name} | {"PKG-INFO", "setup.cfg"}
     assert names == tracked | described | {"settings.example.json"} | made

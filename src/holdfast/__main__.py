@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `typing` is not worth loading; see `hooks.launch`
+    from typing import NoReturn
+
+
+def start() -> NoReturn:
+    """The whole life of the process."""
+    code = main()
+    if _asked() in (["hook"], ["statusline"]):
+        # All is written and closed. To take the interpreter apart as well would take a fifth of its start.
+        os._exit(code)
+    sys.exit(code)
+
+
+def _asked() -> list[str]:
+    return sys.argv[1:2] if not {"-h", "--help"} & set(sys.argv) else []
 
 
 def main() -> int:
-    asked = sys.argv[1:2] if not {"-h", "--help"} & set(sys.argv) else []
+    asked = _asked()
     if asked == ["hook"]:
         from holdfast.hooks import launch
 
@@ -25,4 +43,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    start()

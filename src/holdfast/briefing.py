@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
+from holdfast.records import Record
 
-@dataclass(frozen=True)
-class Briefing:
+
+class Briefing(Record):
     """Facts about one workflow, as its format knows them. Texts are as they stand in the file."""
 
     name: str

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,6 +22,7 @@ from holdfast.counts import Restore, Upto
 from holdfast.errors import StateUnwritable
 from holdfast.formats.base import Place, Workflow
 from holdfast.plaintext import one_line
+from holdfast.records import Record
 from holdfast.summary import Fact
 
 _KEY = "compactions"
@@ -35,8 +35,7 @@ _NAMED = 3  # facts that are named one by one
 _SIDE_BY_SIDE = timedelta(seconds=10)
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Record):
     """What one summary kept."""
 
     at: str
@@ -56,8 +55,7 @@ class Check:
         return {**found, "missing": words}
 
 
-@dataclass(frozen=True)
-class Survived:
+class Survived(Record):
     """What a workflow has come through."""
 
     count: int = 0

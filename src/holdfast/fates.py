@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from holdfast import delivery, restore
 from holdfast.delivery import Delivery
 from holdfast.formats.base import Workflow
 from holdfast.reading import ONLY_NAMED, Item, resolve, span
+from holdfast.records import Record
 from holdfast.sync import Synced
 
 _NEW = "required only since the last restore"
 
 
-@dataclass(frozen=True)
-class Fate:
+class Fate(Record):
     """One required file."""
 
     path: str  # as it is written, without its @
@@ -28,8 +26,7 @@ class Fate:
         return told + ", opened since" * self.opened + ", changed since" * self.changed
 
 
-@dataclass(frozen=True)
-class Fates:
+class Fates(Record):
     """All required files of one workflow."""
 
     delivered: bool  # by the last restore; else it is what the next compaction would send

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from holdfast.briefing import Briefing, shown
 from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten, units
 from holdfast.reading import NOTHING_REQUIRED, Item, Plan, span
+from holdfast.records import Record
 from holdfast.summary import LONGEST, REMINDER, Fact, text_of
 
 HEAD = 2_000
@@ -27,8 +27,7 @@ _ARRIVALS = {
 }
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(Record):
     """What guidance tells beside the briefing itself."""
 
     arrival: str  # compact, resume, fork, or "now" for a preview

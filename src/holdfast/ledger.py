@@ -10,37 +10,35 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 from holdfast import clock
 from holdfast.errors import NewerRecord, StateUnreadable
+from holdfast.records import Record, as_dict, made
 from holdfast.regular import read_json
 from holdfast.store import COMMAND_WAIT, LARGEST, Store
 from holdfast.versions import left_alone, refuse_newer, stamped
 
 
-@dataclass(frozen=True)
-class Tombstone:
+class Tombstone(Record):
     """How a workflow ended."""
 
     name: str
     at: str
     how: str  # "completed" by a command, or "deleted": its state file was removed by hand
-    declared: dict[str, str] = field(default_factory=dict)  # by source: digest of what it said then
-    titles: dict[str, str] = field(default_factory=dict)  # by source: what it called the workflow
+    declared: dict[str, str] = made(factory=dict)  # by source: digest of what it said then
+    titles: dict[str, str] = made(factory=dict)  # by source: what it called the workflow
     work: tuple[str, ...] = ()  # digests of the checkboxes that were open, and of the phases
     archive: str = ""  # the last state, relative to the root
     checkout: str = ""  # the branch that the plan was on; "" without git
 
 
-@dataclass
-class Ledger:
+class Ledger(Record, frozen=False):
     """All entries, by the workflow's key."""
 
-    finished: dict[str, Tombstone] = field(default_factory=dict)
-    ignored: dict[str, str] = field(default_factory=dict)  # key -> name
-    untold: list[str] = field(default_factory=list)
+    finished: dict[str, Tombstone] = made(factory=dict)
+    ignored: dict[str, str] = made(factory=dict)  # key -> name
+    untold: list[str] = made(factory=list)
     damaged: bool = False  # the file was unreadable; this is its copy
     newer: str = ""  # what to say where a newer Holdfast has written it; then it cannot be saved
 
@@ -117,7 +115,7 @@ def save(store: Store, ledger: Ledger, now: datetime) -> None:
     ledger.check()
     refuse_newer("ledger", store.private / _COPY, store.relative(store.private / _COPY))
     content = {
-        "finished": {key: asdict(entry) for key, entry in sorted(ledger.finished.items())},
+        "finished": {key: as_dict(entry) for key, entry in sorted(ledger.finished.items())},
         "ignored": dict(sorted(ledger.ignored.items())),
         "untold": list(dict.fromkeys(ledger.untold))[-_MOST_UNTOLD:],
     }

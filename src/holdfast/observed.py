@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 
 from holdfast import clock
 from holdfast.project import contains
+from holdfast.records import Record, as_dict, made, replace
 
 MOST_FILES = 50
 _KEPT = 60  # the same with those that are over, which a late line must not open again
@@ -56,20 +56,18 @@ class Check(NamedTuple):
     code: int | None
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Record):
     """Of a workflow, whichever session did it."""
 
     phase: str = ""
     since: str = ""  # files changed before are not of the phase
     began: str = ""
     born: str = ""  # that of the workflow; another one of the same name begins anew
-    files: Mapping[str, Stamped] = field(default_factory=dict)  # path -> when, by which subagent
+    files: Mapping[str, Stamped] = made(factory=dict)  # path -> when, by which subagent
     check: Check | None = None
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Record):
     """A task or a subagent."""
 
     text: Stamped = _NEVER
@@ -87,12 +85,11 @@ class Item:
         return bool(self.last) and (not self.over or _well_after(self.last, self.over))
 
 
-@dataclass(frozen=True)
-class Hands:
+class Hands(Record):
     """Of one session: what it has under way."""
 
-    tasks: Mapping[str, Item] = field(default_factory=dict)
-    agents: Mapping[str, Item] = field(default_factory=dict)
+    tasks: Mapping[str, Item] = made(factory=dict)
+    agents: Mapping[str, Item] = made(factory=dict)
     todos: tuple[str, tuple[Stamped, ...]] = ("", ())  # when; text and status of each
     restarted: str = ""
     listed: str = ""  # when the client told last what was running
@@ -259,7 +256,7 @@ def _timed(lines: Iterable[Line]) -> Iterable[tuple[str, Line]]:
 
 def encode(kept: Work | Hands) -> dict[str, Any]:
     # As it will be read again, lists and all, so that what has not changed is not written.
-    encoded: dict[str, Any] = json.loads(json.dumps(asdict(kept)))
+    encoded: dict[str, Any] = json.loads(json.dumps(as_dict(kept)))
     return encoded
 
 

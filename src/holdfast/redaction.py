@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 
+from holdfast.patterns import pattern
 from holdfast.plaintext import one_line
 
 LONGEST = 2_000  # characters that are looked at; the rest is left out
 
-_PARTS = re.compile(r"(?<=[a-z\d])(?=[A-Z])")  # dbPass: db, Pass
-_SECRET_NAME = re.compile(
+_PARTS = pattern(r"(?<=[a-z\d])(?=[A-Z])")  # dbPass: db, Pass
+_SECRET_NAME = pattern(
     r"token(?!i[sz])|secret|passw|passphrase|pwd|credential|bearer|cookie|authoriz|jwt|signature"
     r"|apikey|(?:private|access|encryption|signing|secret|master)key"
     r"|(?<![a-z\d])(?:api|private|access|encryption|signing|master|shared|account)[-_.]key"
@@ -20,42 +21,42 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _VALUE = r"(\"[^\"]*\"|'[^']*'|[^\s&'\"]+)"
-_NAMED = re.compile(rf"(?<![\w.-])([\w.-]++)(\s?=\s?){_VALUE}")
-_OPTION = re.compile(r"(?<![\w.-])(--?[A-Za-z][\w.-]*+)(\s+)(\"[^\"]*\"|'[^']*'|\S+)")
-_FIELD = re.compile(r"(?<![\w.-])([\w.-]++)([\"']?\s?:\s?)(\"[^\"]*\"|'[^']*'|[^\s'\",]+)")
-_USER = re.compile(
+_NAMED = pattern(rf"(?<![\w.-])([\w.-]++)(\s?=\s?){_VALUE}")
+_OPTION = pattern(r"(?<![\w.-])(--?[A-Za-z][\w.-]*+)(\s+)(\"[^\"]*\"|'[^']*'|\S+)")
+_FIELD = pattern(r"(?<![\w.-])([\w.-]++)([\"']?\s?:\s?)(\"[^\"]*\"|'[^']*'|[^\s'\",]+)")
+_USER = pattern(
     r"(?<![\w-])((?:-u|-U|--user|--proxy-user|--username|--login)(?:=|\s+)?['\"]?[^\s:'\"]+:)[^\s'\"]+"
 )
 _PATTERNS = (
     # With a slash in the password, too, unless what comes before it is a port.
-    (re.compile(r"(://)[^/\s:@'\"]*:(?!\d+/)[^\s'\"]*@"), r"\1…@"),
-    (re.compile(r"(//)[^/\s'\"]*@"), r"\1…@"),
+    (pattern(r"(://)[^/\s:@'\"]*:(?!\d+/)[^\s'\"]*@"), r"\1…@"),
+    (pattern(r"(//)[^/\s'\"]*@"), r"\1…@"),
     (_USER, r"\1…"),
     (
-        re.compile(
+        pattern(
             r"(?<![\w-])((?:(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]++)\s?:\s?)\S.*",
             re.IGNORECASE,
         ),
         r"\1…",
     ),
-    (re.compile(r"\b(bearer\s)(?=[^\s\d]*\d)\S+", re.IGNORECASE), r"\1…"),
+    (pattern(r"\b(bearer\s)(?=[^\s\d]*\d)\S+", re.IGNORECASE), r"\1…"),
     (
-        re.compile(
+        pattern(
             r"(?<![A-Za-z\d])(?:(?:gh[a-z]_|github_pat_|glpat-|xox[a-z]-|xapp-|eyJ)[\w.-]{8,}"
             r"|sk-[\w-]{16,}|[prs]k_(?:live|test)_\w{8,}|A(?:KIA|SIA)[A-Z\d]{12,}|AIza[\w-]{20,}"
             r"|npm_[A-Za-z\d]{20,}|pypi-[\w-]{16,}|hf_[A-Za-z\d]{16,}|dop_v1_\w{16,})"
         ),
         "…",
     ),
-    (re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*", re.DOTALL), r"\1…"),
+    (pattern(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*", re.DOTALL), r"\1…"),
 )
 
 
 def redacted(text: str) -> str:
     """*text* with "…" in place of what looks secret."""
     text = text[:LONGEST]
-    for pattern, replacement in _PATTERNS:
-        text = pattern.sub(replacement, text)
+    for each, replacement in _PATTERNS:
+        text = each.sub(replacement, text)
     text = _NAMED.sub(_hidden, text)
     text = _OPTION.sub(_hidden, text)
     return _FIELD.sub(_hidden_unless_prose, text)

@@ -12,23 +12,21 @@ another workflow is never chosen: that one tells it along.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast import clock
 from holdfast.formats.base import Workflow
+from holdfast.records import Record, replace
 from holdfast.sessions import Claim
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Record):
     chosen: Workflow | None
     why: str
     others: tuple[Workflow, ...] = ()  # all that are not chosen, the active ones first
 
 
-@dataclass(frozen=True)
-class Circumstances:
+class Circumstances(Record):
     """What the choice depends on beside the workflows."""
 
     now: datetime

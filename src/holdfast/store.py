@@ -28,7 +28,8 @@ from typing import NamedTuple
 from holdfast.appending import APPENDING, add
 from holdfast.atomic import patiently, replace_file, sync_folder
 from holdfast.digests import digest
-from holdfast.errors import StateLocked, StateUnreadable, StateUnwritable
+from holdfast.errors import StateUnreadable, StateUnwritable
+from holdfast.locking import locked
 from holdfast.openflags import NO_WAIT
 from holdfast.project import contains
 from holdfast.regular import read_file, read_json
@@ -54,26 +55,14 @@ class Store:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(os.path.realpath(root))
         self.private = self.root / ".claude" / "holdfast"
+        self._copies = str(self.private / "copies")
 
     @contextlib.contextmanager
     def lock(self, wait: float) -> Iterator[None]:
         """Hold the project's lock, or raise StateLocked after *wait* seconds."""
-        # Imported here: it costs three bare interpreter starts, and most runs write nothing.
-        from filelock import FileLock, Timeout  # noqa: PLC0415
-
         self._prepare()
-        path = self.private / "lock"
-        held = FileLock(path)
-        try:
-            held.acquire(timeout=wait, poll_interval=0.01)
-        except Timeout as error:
-            raise StateLocked(path, wait) from error
-        except OSError as error:
-            raise StateUnwritable(path, error.strerror or str(error)) from error
-        try:
+        with locked(self.private / "lock", wait):
             yield
-        finally:
-            held.release()
 
     def _prepare(self) -> None:
         """Make our own folder: 0700, with a .gitignore of everything."""
@@ -99,6 +88,10 @@ class Store:
             raise StateUnwritable(folder, "it leads outside the project")
 
     def relative(self, path: Path) -> str:
+        # As text where that will do: a project may have thousands of states.
+        start, text = f"{self.root}{os.sep}", str(path)
+        if text.startswith(start):
+            return text[len(start) :].replace(os.sep, "/")
         return path.relative_to(self.root).as_posix()
 
     def write(self, path: Path, data: bytes, mode: int | None = None) -> None:
@@ -163,24 +156,29 @@ class Store:
 
     # Copies of one state file: the last good one, and the one before for undo.
 
-    def _copies_path(self, relative: str) -> Path:
+    @staticmethod
+    def _copies_name(relative: str) -> str:
         name = relative.replace("%", "%25").replace("/", "%2F")
         if len(os.fsencode(name)) > 240:
             name = digest(os.fsencode(relative))
-        return self.private / "copies" / name
+        return name
+
+    def _copies_file(self, path: Path) -> str:
+        return os.path.join(self._copies, self._copies_name(self.relative(path)))
 
     def copies(self, path: Path) -> Copies | None:
-        return _read_copies(self._copies_path(self.relative(path)))
+        return _read_copies(self._copies_file(path))
 
     def copies_left_alone(self, path: Path) -> str:
         """What to say of copies of *path* that a newer Holdfast has made."""
-        copies = self._copies_path(self.relative(path))
-        return left_alone_in("copies", copies, self.relative(copies))
+        name = self._copies_name(self.relative(path))
+        where = os.path.join(self._copies, name)
+        return left_alone_in("copies", where, f".claude/holdfast/copies/{name}")
 
     def copied_since(self, path: Path, mtime: float) -> bool:
         """Whether the copy of *path* is not older than *mtime*."""
         try:
-            return self._copies_path(self.relative(path)).stat().st_mtime >= mtime
+            return os.stat(self._copies_file(path)).st_mtime >= mtime
         except OSError:
             return False
 
@@ -190,7 +188,7 @@ class Store:
             names = os.listdir(self.private / "copies")
         except OSError:
             return set()
-        mangled = {place: self._copies_path(place).name for place in places}
+        mangled = {place: self._copies_name(place) for place in places}
         begins = tuple(mangled.values())
         names = [name for name in names if name.startswith(begins)]
         return {
@@ -201,7 +199,7 @@ class Store:
 
     def copied_at(self, place: str) -> dict[str, float]:
         """When the copies of the files in the folder *place* were made, by the whole paths of the files."""
-        own, begins = self._copies_path(place).name, self._copies_path(f"{place}/").name
+        own, begins = self._copies_name(place), self._copies_name(f"{place}/")
         times = {}
         with contextlib.suppress(OSError), os.scandir(self.private / "copies") as entries:
             for entry in entries:
@@ -221,13 +219,13 @@ class Store:
             names = sorted(os.listdir(folder))
         except OSError:
             return []
-        found = ((name, _read_copies(folder / name)) for name in names)
+        found = ((name, _read_copies(str(folder / name))) for name in names)
         # The records lie in the project: one that is not what its own name says proves nothing.
         return [
             copies
             for name, copies in found
             if copies
-            and _same_name(self._copies_path(copies.path).name, name)
+            and _same_name(self._copies_name(copies.path), name)
             and _is_below(copies.path)
         ]
 
@@ -243,13 +241,13 @@ class Store:
         }
         text = json.dumps(stamped("copies", record), ensure_ascii=False)
         encoded = text.encode("utf-8", "replace")
-        self.write(self._copies_path(relative), encoded)
+        self.write(Path(self._copies_file(path)), encoded)
 
     def forget(self, path: Path) -> None:
         if self.copies_left_alone(path):
             return
         with contextlib.suppress(OSError):
-            self._copies_path(self.relative(path)).unlink(missing_ok=True)
+            os.unlink(self._copies_file(path))
 
     def set_aside(self, path: Path, stamp: str, *, move: bool) -> Path:
         """Keep what lies at *path* in quarantine; *move* takes it out of the way as well."""
@@ -330,10 +328,10 @@ def _mode_for(path: Path) -> int:
         return 0o666 & ~umask
 
 
-def _read_copies(path: Path) -> Copies | None:
+def _read_copies(path: str) -> Copies | None:
     try:
         record = read_json(path, 3 * LARGEST)
-        mtime = path.stat().st_mtime
+        mtime = os.stat(path).st_mtime
     except (StateUnreadable, OSError):
         return None
     match record:

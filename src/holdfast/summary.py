@@ -18,11 +18,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from holdfast.briefing import Briefing
+from holdfast.patterns import pattern
 from holdfast.plaintext import clean, one_line
+from holdfast.records import Record
 
 LONGEST = 700  # units of a fact
 MOST_REMINDERS = 100
@@ -32,14 +33,19 @@ _MOST_ITEMS = 4_000  # paragraphs that share many words with the facts; there ar
 NAME, PHASE, NEXT_ACTION, REMINDER = "name", "phase", "next action", "reminder"
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(Record):
     """One thing that is not to be lost, in the words of the workflow."""
 
     label: str
     text: str
     # Of the phase: number, total, title. Its text says the same.
-    phase: tuple[int, int, str] | None = field(default=None, compare=False)
+    phase: tuple[int, int, str] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fact) and (self.label, self.text) == (other.label, other.text)
+
+    def __hash__(self) -> int:
+        return hash((self.label, self.text))
 
 
 def facts_of(briefing: Briefing) -> list[Fact]:
@@ -85,9 +91,9 @@ def _delivered(summary: str) -> str:
 
 
 # What separates paragraphs, list items, headings and the rows of a table.
-_ITEM = re.compile(r"\n\s*\n|\n(?=[ \t]*(?:[#>|]|[-*+•][ \t]|[0-9]{1,3}[.)][ \t]))")
-_OTHER_DIGIT = re.compile(r"[^\D0-9]")
-_THOUSANDS = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?!,?[0-9])")
+_ITEM = pattern(r"\n\s*\n|\n(?=[ \t]*(?:[#>|]|[-*+•][ \t]|[0-9]{1,3}[.)][ \t]))")
+_OTHER_DIGIT = pattern(r"[^\D0-9]")
+_THOUSANDS = pattern(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?!,?[0-9])")
 
 
 def _folded(text: str) -> str:
@@ -112,20 +118,20 @@ _UNSPACED = (
 # Marks that belong to the letter before them; Python does not count them as part of a word.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _SIGN = r"(?<![0-9a-z-])-(?=[0-9])"  # of a number below zero, and no dash between two
-_WORD = re.compile(
+_WORD = pattern(
     rf"(?:{_SIGN})?[0-9]+(?:[.,][0-9]+)+|[{_UNSPACED}]"
     rf"|(?:{_SIGN})?[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*"
 )
-_ONE_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_ONE_UNSPACED = pattern(f"[{_UNSPACED}]")
 
 
 # The same, and faster.
-_ASCII_WORD = re.compile(rf"(?:{_SIGN})?[0-9]+(?:[.,][0-9]+)+|[0-9a-z]+|{_SIGN}[0-9a-z]+")
+_ASCII_WORD = pattern(rf"(?:{_SIGN})?[0-9]+(?:[.,][0-9]+)+|[0-9a-z]+|{_SIGN}[0-9a-z]+")
 
-_HANGUL = re.compile("[\uac00-\ud7a3]")
+_HANGUL = pattern("[\uac00-\ud7a3]")
 _PARTICLES = "을 를 이 가 은 는 의 에 에서 에게 으로 로 와 과 도 만 까지 부터 하고 이나 이며 이고 입니다 이다"
 _PARTICLE = f"(?:{'|'.join(sorted(_PARTICLES.split(), key=len, reverse=True))})"
-_LAST_PARTICLE = re.compile(f"{_PARTICLE}$")
+_LAST_PARTICLE = pattern(f"{_PARTICLE}$")
 
 
 def _words(folded: str) -> list[str]:
@@ -157,8 +163,8 @@ def _stands_in(fact: Fact, text: str, flat: str, known: set[str], alone: set[str
     return row in flat and bool(re.search(f"{re.escape(row)}{_PARTICLE} ", flat))
 
 
-_SENTENCE_ENDS = re.compile(r"[;:!?|)\]。\n]|\.(?![0-9])")
-_QUOTED = re.compile(r"[\"'`“‘«„「『]([^\s\"'`”’“»」』]{1,30})[\"'`”’“»」』]")
+_SENTENCE_ENDS = pattern(r"[;:!?|)\]。\n]|\.(?![0-9])")
+_QUOTED = pattern(r"[\"'`“‘«„「『]([^\s\"'`”’“»」』]{1,30})[\"'`”’“»」』]")
 
 
 def _alone(text: str) -> set[str]:
@@ -238,7 +244,7 @@ _LIGHT_WORDS = (
 _LIGHT = frozenset(_LIGHT_WORDS.split())
 _NEGATIONS = frozenset({"no", "not", "never", "without", "cannot", "nor", "t"})  # "don't" ends in t
 # And of Chinese, Japanese and Korean; not as part of a word such as "special".
-_NOT_CJK = re.compile(
+_NOT_CJK = pattern(
     "[不勿莫没沒未無无]|(?<![特级級分类類区區性个個])[别別]|禁止|ない|ません|なし|るな(?![ぁ-ん])"
     "|금지|않|없|못|지 ?[말마]"
 )
@@ -247,8 +253,7 @@ _FEWEST_WORDS = 4
 _FEWEST_TERMS = 3
 
 
-@dataclass(frozen=True)
-class _Wanted:
+class _Wanted(Record):
     """What of a fact has to be found in one paragraph."""
 
     fact: Fact

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -26,14 +25,14 @@ from holdfast.formats import registry
 from holdfast.formats.base import Place, Workflow
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
+from holdfast.records import Record, made
 from holdfast.selection import Choice, Circumstances, choose
 from holdfast.store import HOOK_WAIT, Store
 
 _OF_INTEREST = timedelta(days=1)  # for so long another session may still be at work
 
 
-@dataclass
-class Synced:
+class Synced(Record, frozen=False):
     """All workflows of the project as they are now, and what came of saving them."""
 
     place: Place
@@ -41,10 +40,10 @@ class Synced:
     session: str | None
     state_dir: str | None
     claim: sessions.Claim | None
-    workflows: list[Workflow] = field(default_factory=list)
-    looked: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    saved: list[str] = field(default_factory=list)
+    workflows: list[Workflow] = made(factory=list)
+    looked: list[tuple[str, str]] = made(factory=list)
+    notes: list[str] = made(factory=list)
+    saved: list[str] = made(factory=list)
     failure: HoldfastError | None = None
     due: bool = False  # whether there was something to be written
     searched: Sequence[str] = ()

@@ -76,6 +76,9 @@ class Doors(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.project.write(".git/HEAD", "ref: refs/heads/main\n")
+        self.project.write("docs/a.md", "a guide\n")
+        self.declare("Work", "1/3 - Aaa", read=True, reminder="x")
+        self.compact("one")
 
     # What people, agents and tools do.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from holdfast.formats import registry
 from holdfast.formats.base import Workflow
 from holdfast.plaintext import counted, one_line
 from holdfast.reading import resolve
+from holdfast.records import as_dict
 from holdfast.regular import read_file
 from holdfast.store import LARGEST
 from holdfast.sync import Synced
@@ -30,9 +30,9 @@ from holdfast.sync import Synced
 def _facts(workflow: Workflow) -> dict[str, Any]:
     declared_at = iso(from_mtime(workflow.declared_at)) if workflow.declared else None
     return {
-        **asdict(workflow),
+        **as_dict(workflow),
         "declared_at": declared_at,
-        "briefing": {**asdict(workflow.briefing), "context": dict(workflow.briefing.context)},
+        "briefing": {**as_dict(workflow.briefing), "context": dict(workflow.briefing.context)},
     }
 
 
@@ -74,7 +74,7 @@ def _standing(app: App, synced: Synced, name: str | None) -> dict[str, Any]:
     return {
         **facts,
         "workflow": _facts(chosen),
-        "reading": asdict(fates.of(synced, chosen)),
+        "reading": as_dict(fates.of(synced, chosen)),
         "compactions": compactions.survived(synced.place, chosen).facts,
         "cautions": restore.cautions(synced, chosen),
         "notes": synced.notes,
@@ -253,7 +253,7 @@ def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
             hint="This checks state files; what markdown declares is told by `holdfast why`.",
         )
     if as_json:
-        dump({"file": str(file), **asdict(report), "valid": not report.problems})
+        dump({"file": str(file), **as_dict(report), "valid": not report.problems})
     elif not report.problems:
         say(f"{file}: valid, format {report.format}")
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from holdfast import clock
 from holdfast.briefing import Briefing
 from holdfast.errors import HoldfastError
+from holdfast.records import Record, made
 from holdfast.settings import Settings
 from holdfast.store import Store
 
@@ -19,8 +19,7 @@ Standing: TypeAlias = Literal["active", "stale", "finished", "ignored"]
 BY_HAND = "hand"  # or by another tool: not by us
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Record):
     """Where and when a format works."""
 
     store: Store
@@ -43,8 +42,7 @@ class Place:
         return clock.for_names(self.now)
 
 
-@dataclass(frozen=True)
-class Workflow:
+class Workflow(Record):
     """One workflow of any format, as far as choosing and telling need it."""
 
     format: str
@@ -93,7 +91,7 @@ class Untold(Workflow):
     __hash__ = object.__hash__
 
     @cached_property
-    def briefing(self) -> Briefing:
+    def briefing(self) -> Briefing:  # type: ignore[misc]  # a field of the base, made when it is asked for
         brief: Callable[[], Briefing] = self.__dict__["_brief"]
         return brief()
 
@@ -106,22 +104,18 @@ class Untold(Workflow):
         return True
 
 
-@dataclass
-class Survey:
+class Survey(Record, frozen=False):
     """What a format found, and what became of it."""
 
-    workflows: list[Workflow] = field(default_factory=list)
-    looked: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # path, what was found there or why not
-    notes: list[str] = field(default_factory=list)  # lines that the person should see
-    saved: list[str] = field(default_factory=list)  # names of workflows that were written
+    workflows: list[Workflow] = made(factory=list)
+    looked: list[tuple[str, str]] = made(factory=list)  # path, what was found there or why not
+    notes: list[str] = made(factory=list)  # lines that the person should see
+    saved: list[str] = made(factory=list)  # names of workflows that were written
     due: bool = False  # whether there was something to be written
     failure: HoldfastError | None = None  # why saving failed; the workflows are right all the same
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Record):
     """What `inspect` says of one file."""
 
     format: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +13,8 @@ from hypothesis import strategies as st
 from holdfast.formats.canonical.declaration import Declaration, PhaseMark, PlanPhase
 from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.settle import Inputs
-from holdfast.formats.canonical.state import State
+from holdfast.formats.canonical.state import State, read
+from holdfast.records import replace
 
 T0 = 1_000_000.0  # when everything was last seen
 NOW = datetime.fromtimestamp(2_000_000, UTC)
@@ -40,7 +40,7 @@ def merged(
 
 
 def edited(state: State, **phase: Any) -> State:
-    return state.model_copy(update={"phase": state.phase.model_copy(update=phase)})
+    return replace(state, phase=replace(state.phase, **phase))
 
 
 FIELDS: dict[str, Any] = {
@@ -69,7 +69,7 @@ FIELDS: dict[str, Any] = {
         "base": "Base",
         "local": "Local",
         "plan": "Plan",
-        "saved": lambda state: state.model_copy(update={"workflow": "Saved"}),
+        "saved": lambda state: replace(state, workflow="Saved"),
         "read": lambda state: state.workflow,
         "names": {"base": "Base", "local": "Local", "plan": "Plan", "saved": "Saved"},
     },
@@ -77,7 +77,7 @@ FIELDS: dict[str, Any] = {
         "base": "custom",
         "local": "planning",
         "plan": "qa-loop",
-        "saved": lambda state: state.model_copy(update={"workflow_type": "implementation"}),
+        "saved": lambda state: replace(state, workflow_type="implementation"),
         "read": lambda state: state.workflow_type,
         "names": {
             "base": "custom",
@@ -90,7 +90,7 @@ FIELDS: dict[str, Any] = {
         "base": {"key": "Base"},
         "local": {"key": "Local"},
         "plan": {"key": "Plan"},
-        "saved": lambda state: state.model_copy(update={"context": {"key": "Saved"}}),
+        "saved": lambda state: replace(state, context={"key": "Saved"}),
         "read": lambda state: state.context["key"],
         "names": {"base": "Base", "local": "Local", "plan": "Plan", "saved": "Saved"},
     },
@@ -151,7 +151,7 @@ def test_without_a_base_the_newer_wins_and_a_tie_goes_to_the_saved_file(
     """A state that another tool wrote has no base."""
     spec = FIELDS[field]
     foreign = spec["saved"](merged(None, declaration("local", **{field: spec["base"]})))
-    foreign = foreign.model_copy(update={"holdfast": None})
+    foreign = replace(foreign, holdfast=None)
     result = merged(
         foreign, declaration("local", mtime, **{field: spec["local"]}), saved_mtime=SAVED_AT
     )
@@ -181,7 +181,7 @@ def test_what_a_source_does_not_mention_is_no_change() -> None:
     silent = merged(first, declaration("local", NEWER, workflow="W"))
     gone = merged(silent)
     for state in (silent, gone):
-        assert state.model_dump(exclude={"holdfast"}) == first.model_dump(exclude={"holdfast"})
+        assert state.content() == first.content()
 
 
 def test_speaking_again_after_a_silence_is_not_a_change() -> None:
@@ -245,7 +245,7 @@ def test_a_plan_that_gains_a_phase_is_recounted() -> None:
 def test_a_title_or_a_guess_renames_nothing() -> None:
     """A plan's title and a type read off the wording only fill a gap."""
     state = merged(None, declaration("local", workflow="Named", workflow_type="planning"))
-    foreign = state.model_copy(update={"holdfast": None})
+    foreign = replace(state, holdfast=None)
     plan = declaration(
         "plan", NEWER, workflow="A Title", workflow_type="implementation", type_guessed=True
     )
@@ -287,7 +287,7 @@ def test_lists_are_united_in_order(field: str) -> None:
     base = merged(
         None, declaration("local", **{field: ("@l1",)}), declaration("plan", **{field: ("@p1",)})
     )
-    saved = base.model_copy(update={field: [*getattr(base, field), "@s1"]})
+    saved = replace(base, **{field: [*getattr(base, field), "@s1"]})
     local = declaration("local", NEWER, **{field: ("@l2", "@l1")})
     plan = declaration("plan", NEWER, **{field: ("@p1", "@p2")})
     result = merged(saved, local, plan, saved_mtime=SAVED_AT)
@@ -302,7 +302,7 @@ def test_an_item_goes_only_when_the_one_source_that_had_it_dropped_it(field: str
         declaration("local", **{field: ("@mine", "@shared")}),
         declaration("plan", **{field: ("@shared",)}),
     )
-    saved = base.model_copy(update={field: [*getattr(base, field), "@agent"]})
+    saved = replace(base, **{field: [*getattr(base, field), "@agent"]})
     saved = merged(saved, saved_mtime=SAVED_AT)
     local = declaration("local", NEWER, **{field: ("@other",)})
     plan = declaration("plan", **{field: ("@shared",)})
@@ -314,15 +314,15 @@ def test_an_item_goes_only_when_the_one_source_that_had_it_dropped_it(field: str
 def test_what_an_agent_takes_out_of_the_file_stays_out(field: str) -> None:
     """An item that only the saved file had goes when it is removed there."""
     base = merged(None, declaration("local", **{field: ("@l",)}))
-    grown = merged(base.model_copy(update={field: ["@l", "@s"]}), saved_mtime=SAVED_AT)
-    shrunk = merged(grown.model_copy(update={field: ["@l"]}), saved_mtime=NEWER)
+    grown = merged(replace(base, **{field: ["@l", "@s"]}), saved_mtime=SAVED_AT)
+    shrunk = merged(replace(grown, **{field: ["@l"]}), saved_mtime=NEWER)
     assert getattr(shrunk, field) == ["@l"]
 
 
 def test_context_goes_key_by_key() -> None:
     """Both sides changed the context, each another key."""
     base = merged(None, declaration("local", context={"a": 1, "b": 1, "gone": 1}))
-    saved = base.model_copy(update={"context": {**base.context, "b": 2, "agent": "x"}})
+    saved = replace(base, context={**base.context, "b": 2, "agent": "x"})
     local = declaration("local", OLDER, context={"a": 2, "b": 1})
     result = merged(saved, local, saved_mtime=SAVED_AT)
     assert result.context == {"a": 2, "b": 2, "agent": "x"}
@@ -331,7 +331,7 @@ def test_context_goes_key_by_key() -> None:
 def test_reading_gets_its_sign_and_one_spelling() -> None:
     """`@` is added where it is missing, and ./a.md is a.md."""
     base = merged(None, declaration("local", required_reading=("@a.md",)))
-    saved = base.model_copy(update={"required_reading": ["./a.md", "b.md"]})
+    saved = replace(base, required_reading=["./a.md", "b.md"])
     assert merged(saved, saved_mtime=SAVED_AT).required_reading == ["@a.md", "@b.md"]
 
 
@@ -346,10 +346,10 @@ def test_created_at_and_unknown_keys_stay() -> None:
         "team": {"lead": "x"},
     }
     result = merged(
-        State.model_validate(raw),
+        State.of(raw),
         declaration("local", NEWER, phase=PhaseMark(2, 2, "B"), key_reminders=("r",)),
     )
-    dumped = result.model_dump()
+    dumped = result.content()
     assert dumped["created_at"] == raw["created_at"]
     assert dumped["team"] == {"lead": "x"}
     assert dumped["phase"]["owner"] == "me"
@@ -434,12 +434,12 @@ def play(state: State | None, local: Any, plan: Any, edit: dict[str, Any]) -> St
     if "phase" in edit:
         state = edited(state, current=edit["phase"], total=max(edit["phase"], state.phase.total))
     if "reminder" in edit:
-        state = state.model_copy(update={"key_reminders": [*state.key_reminders, edit["reminder"]]})
+        state = replace(state, key_reminders=[*state.key_reminders, edit["reminder"]])
     if "context" in edit:
         key, value = edit["context"]
-        state = state.model_copy(update={"context": {**state.context, key: value}})
+        state = replace(state, context={**state.context, key: value})
     if "forget" in edit:
-        state = state.model_copy(update={"holdfast": None})
+        state = replace(state, holdfast=None)
     return state
 
 
@@ -458,7 +458,7 @@ def test_merging_twice_changes_nothing_whatever_came_before(history: Any) -> Non
         ]
         assert len({result.encode() for result in results}) == 1
         state = results[0]
-        reread = State.model_validate_json(state.encode())
+        reread = read(state.encode())
         later = datetime.fromtimestamp(3_000_000, UTC)
         again = merged(reread, *present, saved_mtime=NEWER + 100, now=later)
         assert again.encode() == state.encode()

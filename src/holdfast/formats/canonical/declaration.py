@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from holdfast.records import Record
 
 Status: TypeAlias = Literal["not_started", "in_progress", "completed", "blocked"]
 WorkflowType: TypeAlias = Literal["planning", "qa-loop", "implementation", "custom"]
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 
-@dataclass(frozen=True)
-class PhaseMark:
+class PhaseMark(Record):
     """Where a source says that the work is. Any part may be silent."""
 
     current: int | None = None
@@ -21,8 +21,7 @@ class PhaseMark:
     derived: bool = False  # from checkboxes, not from a line that states it
 
 
-@dataclass(frozen=True)
-class PlanPhase:
+class PlanPhase(Record):
     """One phase that a plan describes."""
 
     number: int
@@ -32,8 +31,7 @@ class PlanPhase:
     gate: str | None = None
 
 
-@dataclass(frozen=True)
-class Declaration:
+class Declaration(Record):
     """One active workflow as one source declares it."""
 
     source: Literal["local", "plan"]
@@ -55,8 +53,7 @@ class Declaration:
     plan: str | None = None  # for CLAUDE.local.md: the plan that it points at
 
 
-@dataclass(frozen=True)
-class Looked:
+class Looked(Record):
     """One source that was looked at: what it declares, or why it declares nothing."""
 
     path: str

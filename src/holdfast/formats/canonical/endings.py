@@ -94,7 +94,7 @@ def _digest(declaration: Declaration) -> str:
 def _stated(declaration: Declaration, seen: Seen) -> dict[str, object]:
     """What *seen* states, without what follows from ticking a box, linking a file in a plan or
     renaming its folder."""
-    stated = seen.model_dump(mode="json")
+    stated = {**vars(seen), "phase": seen.phase and vars(seen.phase)}
     if declaration.phase and declaration.phase.derived:
         stated["phase"] = None
     if declaration.source == "plan":

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from holdfast import clock, versions
+from holdfast.digests import digest
 from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical import state as states
 from holdfast.formats.canonical.state import State, has_shape
 from holdfast.formats.canonical.tolerance import salvage
-from holdfast.regular import decode_json, read_settled_json
+from holdfast.records import Record
+from holdfast.regular import decode_json, read_file, read_settled_json
 from holdfast.store import LARGEST, Copies, Store
 
 FOLDER = "untracked/workflow-state"
@@ -23,8 +26,7 @@ _WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
 }
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(Record):
     """One state file as read: what it says, and what was wrong with it."""
 
     path: Path
@@ -35,9 +37,13 @@ class Held:
     broken: bool = False  # not readable at all; *state* is the last good copy
     newer: str = ""  # what to say where a newer Holdfast keeps it; then it is only read
 
+    @property
+    def sound(self) -> bool:
+        """Whether nothing but the file itself has a part in it."""
+        return not (self.problems or self.broken or self.newer)
 
-@dataclass(frozen=True)
-class Unusable:
+
+class Unusable(Record):
     """A file that lies where states lie, but tells nothing."""
 
     path: Path
@@ -61,7 +67,7 @@ def slug(name: str) -> str:
 
 
 def _mark(identity: str) -> str:
-    return hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:8]
+    return digest(identity.encode("utf-8", "replace"))[:8]
 
 
 def path_for_new(store: Store, name: str, identity: str, now: datetime) -> Path:
@@ -74,16 +80,60 @@ def path_for_new(store: Store, name: str, identity: str, now: datetime) -> Path:
     return folder / f"state-{short}-{clock.for_names(now)}.json"
 
 
+class Found(NamedTuple):
+    """Where a state file lies."""
+
+    path: Path
+    direct: bool  # by no link, so that it lies where its path says
+
+
 def paths(root: Path) -> list[Path]:
     """All state files, in the order of their names."""
-    return sorted((root / FOLDER).glob("*/state-*.json"))
+    return [each.path for each in found(root)]
 
 
-def read(store: Store, path: Path, now: datetime) -> Held | Unusable:
-    """What *path* holds; where it cannot be read, its last good copy."""
-    if not store.holds(path):
+def found(root: Path) -> list[Found]:
+    """The same, listed by hand: a glob asks the system three times as often."""
+    base = os.path.join(root, *FOLDER.split("/"))
+    real = os.path.realpath(base) == base
+    return [
+        Found(Path(f"{base}{os.sep}{folder}{os.sep}{name}"), real and not linked)
+        for folder, name, linked in sorted(_entries(base))
+    ]
+
+
+def any_in(root: Path) -> bool:
+    """Whether there is one at all."""
+    return any(_entries(os.path.join(root, *FOLDER.split("/"))))
+
+
+def _entries(base: str) -> Iterator[tuple[str, str, bool]]:
+    """Folder and name of each file, and whether a link is one of them."""
+    for folder in _listed(base):
+        for each in _listed(folder.path) if folder.is_dir() else ():
+            if each.name.startswith("state-") and each.name.endswith(".json"):
+                yield folder.name, each.name, folder.is_symlink() or each.is_symlink()
+
+
+def _listed(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def read(store: Store, place: Found, now: datetime, earlier: Held | None = None) -> Held | Unusable:
+    """What the file at *place* holds; where it cannot be read, its last good copy.
+
+    If it has not changed since it was read *earlier*, that is the answer.
+    """
+    path = place.path
+    if not place.direct and not store.holds(path):
         return Unusable(path, "leads outside the project", broken=False)
     try:
+        if earlier and read_file(path, LARGEST) == (earlier.raw, earlier.mtime):
+            return earlier
         raw, mtime, data = read_settled_json(path, LARGEST)
     except StateUnreadable as error:
         return _from_copy(store, path, error.reason)
@@ -94,8 +144,11 @@ def read(store: Store, path: Path, now: datetime) -> Held | Unusable:
         if store.copies(path) is not None:
             return _from_copy(store, path, "no canonical state any more")
         return Unusable(path, "not a canonical state", broken=False)
-    started = clock.iso(min(clock.from_mtime(mtime), now))
-    state, problems = salvage(data, lambda: _good(store.copies(path)), started)
+    state, problems = salvage(
+        data,
+        lambda: _good(store.copies(path)),
+        lambda: clock.iso(min(clock.from_mtime(mtime), now)),
+    )
     # What is wrong for us may be right for the release that wrote it.
     return Held(path, raw, mtime, state, () if newer else tuple(problems), newer=newer)
 

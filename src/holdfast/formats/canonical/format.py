@@ -9,6 +9,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats.base import Place, Report, Survey, Workflow
 from holdfast.formats.canonical import files, inspection, lifecycle, saving
 from holdfast.formats.canonical import view as views
+from holdfast.formats.canonical.memory import Memory
 from holdfast.formats.canonical.sources.look import look_at_markdown
 from holdfast.formats.canonical.view import View
 
@@ -26,25 +27,26 @@ class Canonical:
         return files.paths(root)
 
     def present(self, place: Place) -> bool:
-        if self.paths(place.root):
+        if files.any_in(place.root):
             return True
         looked = look_at_markdown(place.root, place.settings.plans)
         return any(each.declaration for each in looked)
 
     def sync(self, place: Place, wait: float | None) -> Survey:
-        view = views.look(place)
+        memory = Memory()
+        view = views.look(place, memory)
         survey = Survey(due=saving.due(view))
         if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
-                    view = views.look(place)  # what was read outside the lock may be old
+                    view = views.look(place, memory)  # what was read outside the lock may be old
                     survey.saved, survey.failure = saving.save(view)
             except HoldfastError as error:
                 survey.failure = error
         survey.notes = saving.notes(view)
         survey.looked = _looked(view)
         if survey.saved:
-            view = views.look(place)  # for the paths of files that were made just now
+            view = views.look(place, memory)  # for the paths of files that were made just now
         survey.workflows = [views.workflow_of(each, place) for each in view.known]
         return survey
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from holdfast.formats.canonical.declaration import Declaration
+from holdfast.records import Record, made
 
 _PLAN = "canonical:plan:"
 
@@ -38,12 +38,11 @@ def is_plan(path: str, globs: Sequence[str]) -> bool:
     )
 
 
-@dataclass
-class Group:
+class Group(Record, frozen=False):
     """The declarations of one workflow: CLAUDE.local.md with the plan that it points at, or a plan."""
 
     key: str
-    declarations: list[Declaration] = field(default_factory=list)
+    declarations: list[Declaration] = made(factory=list)
 
     @property
     def local(self) -> Declaration | None:

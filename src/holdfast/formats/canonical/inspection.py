@@ -8,13 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import ValidationError
-
 from holdfast import versions
 from holdfast.formats.base import Report
 from holdfast.formats.canonical import files
+from holdfast.formats.canonical import state as states
 from holdfast.formats.canonical.declaration import Status, WorkflowType
-from holdfast.formats.canonical.state import State, has_shape
+from holdfast.formats.canonical.state import has_shape
 from holdfast.plaintext import one_line
 from holdfast.regular import decode_json
 
@@ -51,16 +50,11 @@ def inspect(path: Path, raw: bytes) -> Report | None:
 
 def _problems(data: dict[str, Any]) -> list[str]:
     checked = {key: value for key, value in data.items() if key != "holdfast"}
-    problems = []
-    try:
-        State.model_validate(checked, strict=True)
-    except ValidationError as error:
-        for item in error.errors(include_url=False, include_context=False):
-            where = ".".join(str(part) for part in item["loc"])
-            found = None if item["type"] == "missing" else item["input"]
-            problems.append(_wrong(where, found, missing=item["type"] == "missing"))
-    problems += _beyond_types(checked)
-    return problems
+    problems = [
+        _wrong(".".join(str(part) for part in each.at), each.found, missing=each.missing)
+        for each in states.problems(checked)
+    ]
+    return problems + _beyond_types(checked)
 
 
 def _wrong(where: str, found: object, *, missing: bool = False) -> str:

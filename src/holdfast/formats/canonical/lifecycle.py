@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,12 @@ from holdfast.formats.canonical.state import KnownPhase, State
 from holdfast.formats.canonical.tolerance import salvage
 from holdfast.formats.canonical.unite import normal_reading
 from holdfast.formats.canonical.view import Known, View
+from holdfast.records import Record, made, replace
 from holdfast.regular import decode_json
 from holdfast.store import COMMAND_WAIT
 
 
-@dataclass(frozen=True)
-class Beginning:
+class Beginning(Record):
     """What `start` is told. What is left out stays as the markdown declares it, if it does."""
 
     name: str
@@ -37,7 +36,7 @@ class Beginning:
     phases: Sequence[str] = ()
     reading: Sequence[str] = ()
     reminders: Sequence[str] = ()
-    context: dict[str, Any] = field(default_factory=dict)
+    context: dict[str, Any] = made(factory=dict)
     apart: bool = False  # from a plan that is among the reading
 
 
@@ -98,7 +97,7 @@ def _begun(place: Place, beginning: Beginning, reading: list[str], declared: Kno
         if declared and not known and phase.total == len(names):
             number = phase.current
         place_of = {"current": number, "total": len(names), "name": beginning.phases[number - 1]}
-        phase = phase.model_copy(update=place_of)
+        phase = replace(phase, **place_of)
     added = {
         "workflow": beginning.name,
         "workflow_type": beginning.kind or base.workflow_type,
@@ -107,11 +106,11 @@ def _begun(place: Place, beginning: Beginning, reading: list[str], declared: Kno
         "key_reminders": list(dict.fromkeys([*base.key_reminders, *beginning.reminders])),
         "context": {**base.context, **beginning.context},
     }
-    return base.model_copy(update=added)
+    return replace(base, **added)
 
 
 def _blank(place: Place, name: str) -> State:
-    return State.model_validate(
+    return State.of(
         {
             "workflow": name,
             "workflow_type": "custom",
@@ -146,8 +145,8 @@ def touch(place: Place, key: str) -> None:
     def mutate(state: State) -> State:
         if state.holdfast is None:
             return state
-        kept = state.holdfast.model_copy(update={"changed_at": clock.iso(place.now)})
-        return state.model_copy(update={"holdfast": kept})
+        kept = replace(state.holdfast, changed_at=clock.iso(place.now))
+        return replace(state, holdfast=kept)
 
     change(place, key, mutate)
 
@@ -170,9 +169,9 @@ def _save(place: Place, known: Known, state: State, phases: Sequence[KnownPhase]
     now = Held(Path(), b"", place.now.timestamp(), state)
     merged = merge(views.inputs(place, now, known.group, known.key))
     if phases and merged.holdfast:
-        own = merged.holdfast.own.model_copy(update={"phases": True})
-        kept = merged.holdfast.model_copy(update={"phases": list(phases), "own": own})
-        merged = merged.model_copy(update={"holdfast": kept})
+        own = replace(merged.holdfast.own, phases=True)
+        kept = replace(merged.holdfast, phases=list(phases), own=own)
+        merged = replace(merged, holdfast=kept)
     saving.write(place, known, merged)
     return _find(views.look(place), known.key)
 
@@ -205,26 +204,26 @@ def to_phase(
         "name": name or fallback,
         "status": status or ("in_progress" if moved else was.status),
     }
-    changed = state.model_copy(update={"phase": was.model_copy(update=phase)})
+    changed = replace(state, phase=replace(was, **phase))
     return changed if phase["status"] == "blocked" else _without(changed, "blocked_by")
 
 
 def blocked(state: State, reason: str) -> State:
-    phase = state.phase.model_copy(update={"status": "blocked"})
+    phase = replace(state.phase, status="blocked")
     context = {**state.context, "blocked_by": reason} if reason else state.context
-    return state.model_copy(update={"phase": phase, "context": context})
+    return replace(state, phase=phase, context=context)
 
 
 def unblocked(state: State) -> State:
     if state.phase.status != "blocked":
         raise IllegalMove(f"{state.workflow!r} is not blocked")
-    phase = state.phase.model_copy(update={"status": "in_progress"})
-    return _without(state.model_copy(update={"phase": phase}), "blocked_by")
+    phase = replace(state.phase, status="in_progress")
+    return _without(replace(state, phase=phase), "blocked_by")
 
 
 def _without(state: State, key: str) -> State:
     context = {name: value for name, value in state.context.items() if name != key}
-    return state.model_copy(update={"context": context})
+    return replace(state, context=context)
 
 
 def with_items(state: State, field: str, add: Sequence[str], drop: Sequence[str]) -> State:
@@ -234,12 +233,12 @@ def with_items(state: State, field: str, add: Sequence[str], drop: Sequence[str]
     if missing:
         raise IllegalMove(f"not there: {missing[0]}", hint="See holdfast show.")
     kept = [item for item in current if item not in drop]
-    return state.model_copy(update={field: list(dict.fromkeys([*kept, *add]))})
+    return replace(state, **{field: list(dict.fromkeys([*kept, *add]))})
 
 
 def with_context(state: State, values: dict[str, Any], drop: Sequence[str]) -> State:
     context = {key: value for key, value in state.context.items() if key not in drop}
-    return state.model_copy(update={"context": {**context, **values}})
+    return replace(state, context={**context, **values})
 
 
 # The end, and back from it.
@@ -326,9 +325,9 @@ def undo(place: Place, key: str) -> Known:
         data = decode_json(copies.previous.encode())
         if not isinstance(data, dict):
             raise IllegalMove(f"the earlier state of {known.state.workflow!r} cannot be read")
-        previous, _ = salvage(data, lambda: known.state, known.state.created_at)
+        previous, _ = salvage(data, lambda: known.state, lambda: known.state.created_at)
         # The markdown has not changed by this: what we know of it stays as it is now.
-        restored = previous.model_copy(update={"holdfast": known.state.holdfast})
+        restored = replace(previous, holdfast=known.state.holdfast)
         return _save(place, known, restored)
 
 

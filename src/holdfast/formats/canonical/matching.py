@@ -15,7 +15,6 @@ Rule 4: when CLAUDE.local.md comes to point at a plan, and both had a state, the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
@@ -23,16 +22,16 @@ from holdfast import clock
 from holdfast.formats.canonical.files import Held
 from holdfast.formats.canonical.identity import Group, by_name, plan_of
 from holdfast.formats.canonical.state import State, seen_of_state
+from holdfast.records import Record, made, replace
 
 
-@dataclass
-class Matched:
+class Matched(Record, frozen=False):
     """The states that are there, by key, and which of them each group has."""
 
-    held: dict[str, Held] = field(default_factory=dict)
-    superseded: list[Held] = field(default_factory=list)  # older files of the same name
-    of_group: dict[str, str] = field(default_factory=dict)  # group key -> key of its state
-    absorbed: dict[str, str] = field(default_factory=dict)  # group key -> key of a second state
+    held: dict[str, Held] = made(factory=dict)
+    superseded: list[Held] = made(factory=list)  # older files of the same name
+    of_group: dict[str, str] = made(factory=dict)  # group key -> key of its state
+    absorbed: dict[str, str] = made(factory=dict)  # group key -> key of a second state
 
     @property
     def free(self) -> list[str]:
@@ -136,27 +135,27 @@ def absorb(state: State, other: State) -> State:
     if kept is not None and (theirs is None or theirs.changed_at <= kept.changed_at):
         earlier, later = other, state
     content = {
-        **(other.model_extra or {}),
-        **(state.model_extra or {}),
+        "more": {**state.more, **other.more, **state.more},
         "phase": later.phase,
         "required_reading": _one_each(state.required_reading, other.required_reading),
         "key_reminders": _one_each(state.key_reminders, other.key_reminders),
         "context": {**earlier.context, **later.context},
         "created_at": min((state.created_at, other.created_at), key=_moment),
     }
-    joined = state.model_copy(update=content)
+    joined = replace(state, **content)
     if kept is None or theirs is None:
         return joined
-    own = kept.own.model_copy(
-        update={
+    own = replace(
+        kept.own,
+        **{
             name: _one_each(getattr(kept.own, name), getattr(theirs.own, name))
             for name in ("required_reading", "key_reminders", "context")
-        }
+        },
     )
     # What the other had is known, and not a change of this moment.
     seen = {**theirs.seen, **kept.seen, "saved": seen_of_state(joined)}
     known = {"seen": seen, "own": own, "phases": kept.phases or theirs.phases}
-    return joined.model_copy(update={"holdfast": kept.model_copy(update=known)})
+    return replace(joined, holdfast=replace(kept, **known))
 
 
 def _one_each(items: Sequence[str], more: Sequence[str]) -> list[str]:

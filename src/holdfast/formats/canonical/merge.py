@@ -48,6 +48,7 @@ from holdfast.formats.canonical.unite import (
     united,
     united_context,
 )
+from holdfast.records import replace
 from holdfast.versions import KNOWN
 
 T = TypeVar("T")
@@ -55,6 +56,7 @@ T = TypeVar("T")
 
 def merge(inputs: Inputs) -> State:
     """The state that holds now."""
+    inputs = inputs.ranked()
     return _update(inputs, inputs.saved) if inputs.saved else _create(inputs)
 
 
@@ -70,7 +72,7 @@ def _create(inputs: Inputs) -> State:
         (each.workflow_type for each in inputs.declarations if not each.type_guessed), None
     )
     names = [each.workflow for each in inputs.declarations if each.workflow]
-    state = State.model_validate(
+    state = State.of(
         {
             "workflow": names[0] if names else inputs.identity,
             "workflow_type": stated_type or first("workflow_type", "custom"),
@@ -106,15 +108,14 @@ def _update(inputs: Inputs, saved: State) -> State:
     context = united_context(inputs, saved, winners)
     if saved.phase.status == "blocked" != phase.status:
         context.pop("blocked_by", None)
-    merged = saved.model_copy(
-        update={
-            "workflow": settle("workflow", saved.workflow),
-            "workflow_type": settle("workflow_type", saved.workflow_type),
-            "phase": phase,
-            "required_reading": reading,
-            "key_reminders": reminders,
-            "context": context,
-        }
+    merged = replace(
+        saved,
+        workflow=settle("workflow", saved.workflow),
+        workflow_type=settle("workflow_type", saved.workflow_type),
+        phase=phase,
+        required_reading=reading,
+        key_reminders=reminders,
+        context=context,
     )
     own = Own(
         required_reading=own_reading,
@@ -160,12 +161,12 @@ def _phase(inputs: Inputs, saved: State, winners: Winners, phases: list[KnownPha
     status_base = NO_BASE if base is None else base.status
     status = winners.settle(was.status, status_base, inputs.sides("status"))
     if settled == value:
-        return was.model_copy(update={"status": status})
+        return replace(was, status=status)
     mark = PhaseMark(settled.current, settled.total, settled.name)
     place = _complete(mark, was, phases)
     if place["current"] != was.current:
         status = _status_on_entry(inputs, was, settled, base)
-    return was.model_copy(update={**place, "status": status})
+    return replace(was, **place, status=status)
 
 
 def _status_on_entry(inputs: Inputs, was: Phase, settled: Mark, base: Seen | None) -> Status:
@@ -263,7 +264,7 @@ def _with_bookkeeping(
     next_action, gate = _next(inputs, state, phases, kept)
     open_items = [digest(item) for each in inputs.declarations for item in each.open_items]
     same = kept is not None and before.get("saved") == seen["saved"]
-    fields = {
+    fields: dict[str, Any] = {
         "version": KNOWN["bookkeeping"],
         "identity": inputs.identity,
         "branch": kept.branch if kept and same else inputs.branch,
@@ -277,8 +278,8 @@ def _with_bookkeeping(
         "elsewhere": elsewhere,
         "own": own,
     }
-    merged = kept.model_copy(update=fields) if kept else Bookkeeping.model_validate(fields)
-    return state.model_copy(update={"holdfast": merged})
+    merged = replace(kept, **fields) if kept else Bookkeeping(**fields)
+    return replace(state, holdfast=merged)
 
 
 def _mentioned(inputs: Inputs, source: str) -> Seen:

@@ -16,6 +16,7 @@ from holdfast.formats.canonical import endings, files
 from holdfast.formats.canonical.files import Held
 from holdfast.formats.canonical.state import State, read
 from holdfast.formats.canonical.view import Known, View
+from holdfast.records import replace
 
 
 def due(view: View) -> bool:
@@ -121,9 +122,8 @@ def _signed(place: Place, held: Held | None, state: State) -> State:
     """*state* with who saves it, and when; what is on disk already stays signed as it is."""
     if state.holdfast is None or (held and held.raw == state.encode()):
         return state
-    signature = {"saved_at": clock.iso(place.now), "saved_by": place.saver or None}
-    signed = state.holdfast.model_copy(update=signature)
-    return state.model_copy(update={"holdfast": signed})
+    signed = replace(state.holdfast, saved_at=clock.iso(place.now), saved_by=place.saver or None)
+    return replace(state, holdfast=signed)
 
 
 def retire(place: Place, held: Held) -> None:
@@ -149,7 +149,7 @@ def _previous(place: Place, held: Held, encoded: bytes) -> bytes | None:
 
 def _content(raw: bytes) -> object:
     try:
-        return read(raw).model_dump(exclude={"holdfast"})
+        return read(raw).content()
     except ValueError:
         return None
 

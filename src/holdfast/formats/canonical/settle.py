@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 from holdfast.formats.canonical.declaration import Declaration
 from holdfast.formats.canonical.state import Seen, State
+from holdfast.records import Record, replace
 
 T = TypeVar("T")
 ORDER = ("local", "plan")  # rule 4
@@ -16,8 +16,7 @@ SILENT: Any = object()  # not mentioned; unlike None, which context may hold
 NO_BASE: Any = object()
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Record):
     """What one markdown source says of one field, and what it said before."""
 
     value: Any
@@ -25,8 +24,7 @@ class Side:
     mtime: float
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(Record):
     """All that a merge reads."""
 
     saved: State | None
@@ -37,9 +35,10 @@ class Inputs:
     checkout: str  # branch of the checkout that the plan lies in; "" without one
     now: datetime
 
-    def __post_init__(self) -> None:
+    def ranked(self) -> Inputs:
+        """The same with the declarations in the order of rule 4."""
         ranked = sorted(self.declarations, key=lambda each: ORDER.index(each.source))
-        object.__setattr__(self, "declarations", tuple(ranked))
+        return replace(self, declarations=tuple(ranked))
 
     def base(self, source: str) -> Seen | None:
         """What *source* said when we last looked.

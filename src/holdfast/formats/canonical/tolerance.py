@@ -11,36 +11,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import ValidationError
-
 from holdfast import clock
+from holdfast.formats.canonical.shapes import Unfit
 from holdfast.formats.canonical.sources.phase_marks import phase_of
 from holdfast.formats.canonical.sources.statuses import status_for, status_of
 from holdfast.formats.canonical.state import State
 
 
 def salvage(
-    data: dict[str, Any], last_good: Callable[[], State | None], created_at: str
+    data: dict[str, Any], last_good: Callable[[], State | None], created_at: Callable[[], str]
 ) -> tuple[State, list[str]]:
     """*data* as a state, and the fields that are not as they were written."""
     try:
-        return State.model_validate(data), []
-    except ValidationError as error:
+        return State.of(data), []
+    except Unfit as error:
         wrong = _fields(error)
     meant = _as_meant(data)
     try:
-        return State.model_validate(meant), wrong
-    except ValidationError as error:
+        return State.of(meant), wrong
+    except Unfit as error:
         still = _fields(error)
     good = last_good()
     for field in still:
-        _replace(meant, field, good, created_at)
-    return State.model_validate(meant), wrong
+        _replace(meant, field, good, created_at())
+    return State.of(meant), wrong
 
 
-def _fields(error: ValidationError) -> list[str]:
+def _fields(error: Unfit) -> list[str]:
     """Which fields are wrong: those of a phase one by one, lists as a whole."""
-    places = [item["loc"] for item in error.errors(include_url=False, include_context=False)]
+    places = [each.at for each in error.wrong]
     depth = {"phase": 2}
     return sorted({".".join(str(part) for part in at[: depth.get(str(at[0]), 1)]) for at in places})
 
@@ -105,7 +104,7 @@ def _replace(meant: dict[str, Any], field: str, good: State | None, created_at: 
         "key_reminders": [],
         "created_at": created_at,
     }
-    source = good.model_dump() if good else default
+    source = good.content() if good else default
     key, _, part = field.partition(".")
     if not part or not isinstance(meant.get(key), dict):
         meant[key] = source[key]

@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.formats.canonical.settle import NO_BASE, ORDER, SILENT, Inputs, Side, Winners
 from holdfast.formats.canonical.state import Bookkeeping, Seen, State
+from holdfast.records import replace
 
 
 def normal_reading(item: str) -> str:
@@ -67,7 +68,7 @@ def forgotten(seen: Seen, mentioned: Seen, state: State) -> Seen:
             still[field] = {key: value for key, value in said.items() if key in there}
         else:
             still[field] = [item for item in said if item in there]
-    return seen.model_copy(update=still)
+    return replace(seen, **still)
 
 
 def own_keys(saved: State) -> list[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from holdfast import clock, ledger
@@ -19,11 +18,13 @@ from holdfast.formats.canonical.declaration import Declaration, Looked
 from holdfast.formats.canonical.files import Held, Unusable
 from holdfast.formats.canonical.identity import Group
 from holdfast.formats.canonical.matching import Matched
+from holdfast.formats.canonical.memory import Memory
 from holdfast.formats.canonical.merge import merge, remembered
 from holdfast.formats.canonical.settle import Inputs
 from holdfast.formats.canonical.sources.look import look_at_markdown
 from holdfast.formats.canonical.state import State, seen_of_state
 from holdfast.ledger import Ledger
+from holdfast.records import Record, made, replace
 
 _KEPT_WITH = ("holdfast phase next", "holdfast remind", "holdfast context")
 _ENDED_WITH = "holdfast complete"
@@ -31,8 +32,7 @@ _ENDED_WITH = "holdfast complete"
 _DELETED = "its state file was removed by hand, so it counts as finished"
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(Record):
     """One workflow: its file if it has one, its declarations if it has any, and the merged state."""
 
     key: str
@@ -59,8 +59,7 @@ class Known:
         return self.group is not None and self.state.encode() != self.held.raw
 
 
-@dataclass(frozen=True)
-class Deleted:
+class Deleted(Record):
     """A workflow that was ended by deleting its file."""
 
     known: Known
@@ -68,32 +67,34 @@ class Deleted:
     state: State  # the last one
 
 
-@dataclass
-class View:
+class View(Record, frozen=False):
     place: Place
     looked: list[Looked]
     ledger: Ledger
-    known: list[Known] = field(default_factory=list)
-    unusable: list[Unusable] = field(default_factory=list)
-    superseded: list[Held] = field(default_factory=list)
-    deleted: list[Deleted] = field(default_factory=list)
-    revived: list[str] = field(default_factory=list)  # tombstones that no longer hold
+    known: list[Known] = made(factory=list)
+    unusable: list[Unusable] = made(factory=list)
+    superseded: list[Held] = made(factory=list)
+    deleted: list[Deleted] = made(factory=list)
+    revived: list[str] = made(factory=list)  # tombstones that no longer hold
 
     def find(self, key: str) -> Known | None:
         return next((each for each in self.known if each.key == key), None)
 
 
-def look(place: Place) -> View:
-    """Read it all."""
-    looked = look_at_markdown(place.root, place.settings.plans)
+def look(place: Place, memory: Memory | None = None) -> View:
+    """Read it all; what *memory* has is not understood again."""
+    memory = memory or Memory()
+    looked = look_at_markdown(place.root, place.settings.plans, memory.looked)
     view = View(place, looked, ledger.load(place.store))
     held = []
-    for path in files.paths(place.root):
-        found = files.read(place.store, path, place.now)
+    for each in files.found(place.root):
+        found = files.read(place.store, each, place.now, memory.states.get(each.path))
         if isinstance(found, Unusable):
             view.unusable.append(found)
-        else:
-            held.append(found)
+            continue
+        held.append(found)
+        if found.sound:
+            memory.states[each.path] = found
     groups = identity.group([each.declaration for each in looked if each.declaration])
     matched = matching.match(held, groups, place.root)
     view.superseded = matched.superseded

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from holdfast.patterns import pattern
 
-_SPACES = re.compile(" *")
+_SPACES = pattern(" *")
 
 
 def end_of_spaces(line: str, at: int) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
+
+from holdfast.patterns import pattern
 
 _SPAN_LIMIT = 200_000  # a longer paragraph is not prose, and its code spans are not looked for
 
-_INLINE = re.compile(r"\\.|`+|<!--|~~+|\n(?=\|)")
-_TICKS = re.compile("`+")
+_INLINE = pattern(r"\\.|`+|<!--|~~+|\n(?=\|)")
+_TICKS = pattern("`+")
 
 
 def outside_comments(text: str, inside: bool) -> tuple[str, bool]:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from holdfast.formats.markdown.block_marks import (
     end_of_spaces,
@@ -18,22 +18,22 @@ from holdfast.formats.markdown.comments import (
     outside_comments,
     without_unsaid,
 )
+from holdfast.patterns import pattern
 
 MOST_LINES = 100_000  # 5 MB of text have fewer; 5 MB of line ends have too many to look at
 _MOST_CONTAINERS = 20  # as deep as markdown-it goes
 _QUOTE = -1
 
-_PREFIX = re.compile(r"[ \t>*+.)0-9-]*")
-_ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
-_FENCE = re.compile(r"`{3,}+(?=[^`]*+$)|~{3,}+")
-_RAW = re.compile(r"<(?:pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
-_RAW_END = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
-_ITEM = re.compile(r"(?:[-+*]|[0-9]{1,9}[.)])(?= |$)")
-_CHECKBOX = re.compile(r"\[([ xX])\](?:\s+|$)")
+_PREFIX = pattern(r"[ \t>*+.)0-9-]*")
+_ATX = pattern(r"(#{1,6})(?:[ \t]|$)")
+_FENCE = pattern(r"`{3,}+(?=[^`]*+$)|~{3,}+")
+_RAW = pattern(r"<(?:pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_RAW_END = pattern(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
+_ITEM = pattern(r"(?:[-+*]|[0-9]{1,9}[.)])(?= |$)")
+_CHECKBOX = pattern(r"\[([ xX])\](?:\s+|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One visible line, without its markers."""
 
     number: int
@@ -170,7 +170,7 @@ class _Scanner:
         if level:
             # Under one line it makes a heading. Under several it is a rule that someone drew.
             if len(self.paragraph) == 1:
-                self.paragraph[0] = replace(self.paragraph[0], level=level)
+                self.paragraph[0] = self.paragraph[0]._replace(level=level)
             self._close(matched)
         elif heading := _ATX.match(line, at):
             self._close(matched)
@@ -223,7 +223,7 @@ class _Scanner:
         if any(has_unsaid(line.text) for line in lines):
             texts = without_unsaid("\n".join(line.text for line in lines)).split("\n")
             lines = [
-                replace(line, text=text.strip()) for line, text in zip(lines, texts, strict=True)
+                line._replace(text=text.strip()) for line, text in zip(lines, texts, strict=True)
             ]
         # What was done and then struck out has no words any more, but it was done.
         self.lines += [line for line in lines if line.text or line.checked]

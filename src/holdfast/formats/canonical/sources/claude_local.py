@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from holdfast.formats.canonical.declaration import Declaration, Looked
@@ -19,12 +18,14 @@ from holdfast.formats.canonical.sources.stated import Stated
 from holdfast.formats.canonical.sources.statuses import Word, is_choice, status_for
 from holdfast.formats.canonical.sources.values import text_of, unique
 from holdfast.formats.canonical.sources.workflow_types import type_of
+from holdfast.patterns import pattern
+from holdfast.records import Record
 
 _NOT_ACTIVE = {"completed", "cancelled", "not_started"}
 FindPlan: TypeAlias = Callable[[str], str | None]  # the one plan that a text means
 
-_REMARK = re.compile(r"\s+[-–—(]|:\s|,\s")
-_PLANNING = re.compile(r"\bplan(?:ning)?\b", re.IGNORECASE)
+_REMARK = pattern(r"\s+[-–—(]|:\s|,\s")
+_PLANNING = pattern(r"\bplan(?:ning)?\b", re.IGNORECASE)
 
 
 def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> Looked:
@@ -46,8 +47,7 @@ def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> 
     return Looked(path, declaration, joined(_found(local), trouble), trouble)
 
 
-@dataclass(frozen=True, slots=True)
-class _Local:
+class _Local(Record):
     """What the file says, before it is judged."""
 
     scope: Scope

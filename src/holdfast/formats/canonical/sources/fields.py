@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from holdfast.formats.canonical.declaration import Json
 from holdfast.formats.canonical.sources.phase_marks import counted_phase
@@ -15,6 +14,7 @@ from holdfast.formats.canonical.sources.values import (
     tidy,
 )
 from holdfast.formats.markdown.lines import Line
+from holdfast.patterns import pattern
 
 _KEYS = {
     label: key
@@ -52,10 +52,10 @@ _KEYS = {
     for label in labels
 }
 
-_FIELD = re.compile(
+_FIELD = pattern(
     rf"{DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)[*_`~\s]*+[:：](?P<value>.*)", re.IGNORECASE
 )
-_TITLE = re.compile(
+_TITLE = pattern(
     rf"{DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)\s*(?:\([^()]*\))?[*_`~:：\s]*", re.IGNORECASE
 )
 _BAR = " | "
@@ -72,8 +72,8 @@ def divided(line: Line) -> list[Line]:
         return [line]
     if not any(field and _key(field["label"]) for field in fields):
         return [line]
-    rest = [replace(line, text=part.strip(), level=0) for part in others]
-    return [replace(line, text=first.strip()), *rest]
+    rest = [line._replace(text=part.strip(), level=0) for part in others]
+    return [line._replace(text=first.strip()), *rest]
 
 
 def field_of(line: Line) -> tuple[str, str] | None:

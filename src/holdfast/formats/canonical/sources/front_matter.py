@@ -8,13 +8,14 @@ from math import isfinite
 
 from holdfast.formats.canonical.declaration import Json
 from holdfast.formats.canonical.sources.values import encodable
+from holdfast.patterns import pattern
 
 _LIMIT = 64 * 1024
 _DEPTH = 50
 
-_CLOSING = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_CLOSING = pattern(r"^---[ \t]*$", re.MULTILINE)
 # YAML refuses a plain "@path" and a second colon in a plain value. People write both.
-_LOOSE = re.compile(
+_LOOSE = pattern(
     r"^(\s*(?:- +)?(?:[\w -]+: +)?)(@.*)$|^(\s*[\w -]+: +)([^\s'\"\[{|>#].*: .*)$", re.MULTILINE
 )
 

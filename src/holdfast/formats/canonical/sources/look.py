@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical.declaration import Looked
@@ -20,16 +21,26 @@ from holdfast.store import LARGEST
 LOCAL = "CLAUDE.local.md"
 
 
-def look_at_markdown(root: Path, globs: Sequence[str]) -> list[Looked]:
+# Gives what bytes say: those bytes, all that it depends on beside them, and how to find out.
+Understand: TypeAlias = "Callable[[bytes, Hashable, Callable[[], Looked]], Looked]"
+
+
+def _anew(_data: bytes, _given: Hashable, understand: Callable[[], Looked]) -> Looked:
+    return understand()
+
+
+def look_at_markdown(
+    root: Path, globs: Sequence[str], remembered: Understand = _anew
+) -> list[Looked]:
     """Every source that is there, and what it declares."""
     # A glob such as *.md covers CLAUDE.local.md as well; it is no plan.
     found = {path for pattern in globs for path in glob.glob(pattern, root_dir=root)} - {LOCAL}
     plans = sorted(path.replace(os.sep, "/") for path in found)
     sources = [LOCAL, *plans] if os.path.lexists(root / LOCAL) else plans
-    return [_look_at(root, path, plans) for path in sources]
+    return [_look_at(root, path, plans, remembered) for path in sources]
 
 
-def _look_at(root: Path, path: str, plans: Sequence[str]) -> Looked:
+def _look_at(root: Path, path: str, plans: Sequence[str], remembered: Understand) -> Looked:
     if not contains(str(root), os.path.realpath(root / path)):
         return _unreadable(path, "leads outside the project")
     try:
@@ -37,9 +48,12 @@ def _look_at(root: Path, path: str, plans: Sequence[str]) -> Looked:
     except StateUnreadable as error:
         return _unreadable(path, error.reason)
     if path != LOCAL:
-        return read_plan(data, path=path, mtime=mtime)
-    files = [plan for plan in plans if (root / plan).is_file()]
-    return read_local(data, path=path, mtime=mtime, find_plan=partial(plan_among, files))
+        read = partial(read_plan, data, path=path, mtime=mtime)
+        return remembered(data, (path, mtime), read)
+    files = tuple(plan for plan in plans if (root / plan).is_file())
+    find_plan = partial(plan_among, files)
+    read = partial(read_local, data, path=path, mtime=mtime, find_plan=find_plan)
+    return remembered(data, (path, mtime, files), read)
 
 
 def _unreadable(path: str, reason: str) -> Looked:

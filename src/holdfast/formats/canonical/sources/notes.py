@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from holdfast.formats.canonical.declaration import Json
@@ -22,6 +21,8 @@ from holdfast.formats.canonical.sources.values import (
     tidy,
 )
 from holdfast.formats.markdown.lines import Line
+from holdfast.patterns import pattern
+from holdfast.records import Record, made
 
 _SECTIONS = {"reading", "reminders", "context"}
 _BELOW = {
@@ -32,10 +33,10 @@ _BELOW = {
     "gate",
 }  # as a heading, their value is the line below
 _LISTED = {"next", "next list", "gate"}  # below a label that is no heading, their value is an item
-_OVER_TITLE = re.compile(r"\b(?:completed|done|finished|past|previous)\b", re.IGNORECASE)
+_OVER_TITLE = pattern(r"\b(?:completed|done|finished|past|previous)\b", re.IGNORECASE)
 _LONGEST_NAME = 100
 
-_PAIR = re.compile(
+_PAIR = pattern(
     rf"[{MARKS}]*(?P<key>[^\W\d][\w.-]*(?: [\w.-]+){{0,2}})[{MARKS}]*\s*[:=](?!//)(?P<value>.*)",
 )
 
@@ -47,15 +48,14 @@ class Found(NamedTuple):
     number: int
 
 
-@dataclass(slots=True)
-class Notes:
+class Notes(Record, frozen=False):
     """All that the fields and sections of some lines say. The first of each kind wins."""
 
-    fields: dict[str, Found] = field(default_factory=dict)
-    listed: list[str] = field(default_factory=list)  # paths, in a required-reading section
-    reading: list[str] = field(default_factory=list)  # these, and those of lines that begin with @
-    reminders: list[str] = field(default_factory=list)
-    context: dict[str, Json] = field(default_factory=dict)
+    fields: dict[str, Found] = made(factory=dict)
+    listed: list[str] = made(factory=list)  # paths, in a required-reading section
+    reading: list[str] = made(factory=list)  # these, and those of lines that begin with @
+    reminders: list[str] = made(factory=list)
+    context: dict[str, Json] = made(factory=dict)
 
 
 def collect(

@@ -7,18 +7,19 @@ import re
 from collections.abc import Iterator
 
 from holdfast.formats.canonical.sources.values import MARKS, MOST_CHARACTERS, MOST_ITEMS
+from holdfast.patterns import pattern
 
 _LONGEST_LINE = 50_000  # in which paths are looked for
 
-_AT_PATH = re.compile(
+_AT_PATH = pattern(
     r"""@(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<token>(?:\\ |[^\s,])+))[\s,]*"""
 )
-_LINK = re.compile(r"\]\(<?(?P<target>[^()\[\]\s<>]{1,1000})")
-_NO_PATH = re.compile(r"[\x00-\x1f\ud800-\udfff]")
-_CODE = re.compile(r"`([^`]+)`")
-_DESCRIPTION = re.compile(r"\s+[-–—(]|:\s")
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
-_TOKEN = re.compile(r"""[^\s`"'<>()\[\]{}|*,;:@!?=#…]+""")
+_LINK = pattern(r"\]\(<?(?P<target>[^()\[\]\s<>]{1,1000})")
+_NO_PATH = pattern(r"[\x00-\x1f\ud800-\udfff]")
+_CODE = pattern(r"`([^`]+)`")
+_DESCRIPTION = pattern(r"\s+[-–—(]|:\s")
+_EXTENSION = pattern(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
+_TOKEN = pattern(r"""[^\s`"'<>()\[\]{}|*,;:@!?=#…]+""")
 _RELATIVE = ("./", "../")
 _ROOTED = ("CLAUDE/", ".claude/")
 

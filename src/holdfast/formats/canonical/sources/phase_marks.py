@@ -21,48 +21,49 @@ from holdfast.formats.canonical.sources.statuses import (
     whole_status,
 )
 from holdfast.formats.canonical.sources.values import DECORATION, MOST_CHARACTERS, SYMBOLS, bare
+from holdfast.patterns import pattern
 
 _MOST_PHASES = 9_999
 NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
-_COUNTED = re.compile(rf"{DECORATION}phase\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
+_COUNTED = pattern(rf"{DECORATION}phase\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
 _PHASE = rf"{DECORATION}(?:phase\s+)?#?"
-_SEPARATED = re.compile(rf"\s*(?:$|[-–—:|,.(\[{SYMBOLS}])")
+_SEPARATED = pattern(rf"\s*(?:$|[-–—:|,.(\[{SYMBOLS}])")
 _NUMBER = f"(?:[0-9]++|(?:{'|'.join(NUMBER_WORDS)})(?![a-z]))"
 _PART = r"(?:\.[0-9]+|[a-z](?![^\W_]))?"  # a phase "2.1" or "2b" is a part of phase 2
 _OF = r"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:out\s+of|von|van|de|di|sur|af|av|из)\s++)"
 # A short word in another language, if nothing but a separator follows. Ranges are no "of".
 _RANGE = r"(?:and|to|or|und|bis|oder|et|ou|y|o|e|i|и|do|til|thru|vs|plus|x)"
 _LIKE_OF = rf"\s++(?!{_RANGE}\s)[^\W\d_]{{1,3}}\s++"
-_TWO = re.compile(
+_TWO = pattern(
     rf"{_PHASE}(?P<current>{_NUMBER}){_PART}(?:{_OF}|(?P<like>{_LIKE_OF}))#?(?P<total>{_NUMBER})\)?"
     r"(?!\w|\.[0-9])(?P<rest>.*)",
     re.IGNORECASE,
 )
-_ONE = re.compile(
+_ONE = pattern(
     rf"{_PHASE}(?:(?P<current>[0-9]++)(?:(?=$|\.?\s|[:(–—,\]]|-(?![0-9]))|\.[0-9]+(?=$|[\s:])|[a-z](?=\s*(?:$|[-–—:(,])))"
     rf"|(?P<word>{'|'.join(NUMBER_WORDS)})(?=\s*(?:$|[-–—:(])))(?P<rest>.*)",
     re.IGNORECASE,
 )
 _ANY = "(?:[0-9.?-]+|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
-_BROKEN = re.compile(
+_BROKEN = pattern(
     rf"{_PHASE}(?:{_ANY}(?:\s*+/\s*+|\s++(?:out\s+)?of\s++){_ANY}|{_ANY}\s*+/\s*+\w+|\w+\s*+/\s*+{_ANY})(?!\w)(?P<rest>.*)",
     re.IGNORECASE,
 )
 # "2-3" and "2 and 3" are several phases, "2..x" is none. "2nd pass" and "3D models" are names.
-_SEVERAL = re.compile(rf"{_PHASE}[0-9]+(?:\s*[+&,]\s*|[-–—:]|\s+{_RANGE}\s+)#?[0-9]", re.IGNORECASE)
-_UNNAMED = re.compile(rf"{_PHASE}[0-9](?![0-9]*[^\W\d])", re.IGNORECASE)
-_LETTERS = re.compile(rf"{_PHASE}[NMXY]\s*/\s*[NMXY]\b", re.IGNORECASE)
+_SEVERAL = pattern(rf"{_PHASE}[0-9]+(?:\s*[+&,]\s*|[-–—:]|\s+{_RANGE}\s+)#?[0-9]", re.IGNORECASE)
+_UNNAMED = pattern(rf"{_PHASE}[0-9](?![0-9]*[^\W\d])", re.IGNORECASE)
+_LETTERS = pattern(rf"{_PHASE}[NMXY]\s*/\s*[NMXY]\b", re.IGNORECASE)
 _NO_NAMES = {"", "phase", "phases", "phase name", "name", "title"}
-_BEHIND = re.compile(
+_BEHIND = pattern(
     rf"(?P<name>[^\W\d][^()0-9]{{0,200}}?)\s*(?:,\s*|\s[-–—]\s|\((?=[^()]*\)$))"
     rf"(?:(?:phase|step|stage)\s+)?(?P<current>{_NUMBER}){_OF}(?P<total>{_NUMBER})\)?",
     re.IGNORECASE,
 )
-_MARKED = re.compile("^`([^`]+)`")
-_KEYCAP = re.compile("([0-9])\ufe0f?\u20e3")
+_MARKED = pattern("^`([^`]+)`")
+_KEYCAP = pattern("([0-9])\ufe0f?\u20e3")
 _AROUND = f"{SEPARATORS};(\ufe0f"
-_MENTIONED = re.compile(r"\bphase\s+(?=#?[0-9])", re.IGNORECASE)
+_MENTIONED = pattern(r"\bphase\s+(?=#?[0-9])", re.IGNORECASE)
 
 
 def plain_digits(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 from holdfast.formats.canonical.sources.fields import field_of
@@ -12,14 +11,14 @@ from holdfast.formats.canonical.sources.placeholders import is_template, says_no
 from holdfast.formats.canonical.sources.statuses import Word
 from holdfast.formats.canonical.sources.values import bare, tidy
 from holdfast.formats.markdown.lines import Line
+from holdfast.records import Record, made
 
 _OVER = {"completed", "cancelled"}
 _MARKED = {"in_progress", "blocked"}
 _BELOW_HEADINGS = 7  # the level of a phase that is no heading
 
 
-@dataclass(slots=True)
-class Section:
+class Section(Record, frozen=False):
     """One place that speaks of a phase, while it is being read."""
 
     line: Line
@@ -79,14 +78,13 @@ class Section:
             self.next_action = self.next_action or tidy(line.text)
 
 
-@dataclass(slots=True)
-class Phase:
+class Phase(Record, frozen=False):
     """One phase: all sections of one number, those of its parts "1a" and "1.1" with them."""
 
     number: int
     name: str | None = None
     total: int | None = None
-    sections: list[Section] = field(default_factory=list)
+    sections: list[Section] = made(factory=list)
 
     def begin(self, start: Start, line: Line) -> Section:
         """Another section, that this line opens."""

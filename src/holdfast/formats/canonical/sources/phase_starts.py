@@ -18,26 +18,25 @@ from holdfast.formats.canonical.sources.statuses import (
 from holdfast.formats.canonical.sources.tables import Row, rows
 from holdfast.formats.canonical.sources.values import DECORATION
 from holdfast.formats.markdown.lines import Line
+from holdfast.patterns import pattern
 
 # "Phases 1-3" and "Phase 1 and 2" are no phases of the plan; "Phase 1a" and "Phase 2.1" are parts of one.
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _WORDS = (*NUMBER_WORDS, *_ROMAN[::-1])
 _BEHIND_WORD = rf"\s*(?:$|[-–—:|(,.*_{''.join(SIGNS)}]|/|of\s+(?:[0-9]|{'|'.join(NUMBER_WORDS)}))"
-_PHASE = re.compile(
+_PHASE = pattern(
     rf"(?P<before>{DECORATION})(?P<kind>phase|step)\s+#?"
     rf"(?:(?P<number>[0-9]{{1,4}})(?P<part>[a-z](?!\w)|(?:\.[0-9]{{1,4}})+)?|(?P<word>{'|'.join(_WORDS)})(?={_BEHIND_WORD}))"
     rf"(?:\s*(?:/|of\s)\s*(?P<total>[0-9]{{1,4}}|(?:{'|'.join(NUMBER_WORDS)})(?!\w)))?"
     r"(?=$|\W)(?!\.[0-9]|/|[-–][0-9]|\s+(?:and|to|or|through)\s|\s*[&+])(?P<rest>.*)",
     re.IGNORECASE,
 )
-_BOLD = re.compile(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
+_BOLD = pattern(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
 _BEGINS = f"-–—:|([{''.join(SIGNS)}"  # what may stand between a title and more about it
-_NUMBERED = re.compile(r"#?(?P<number>[0-9]{1,4})\s*(?:[.:)–—-]\s*(?P<name>.*))?")
-_TITLED = re.compile(
-    rf"{DECORATION}(?P<number>[0-9]{{1,4}})\s*[.:)–—-]\s+(?P<name>.*)", re.IGNORECASE
-)
+_NUMBERED = pattern(r"#?(?P<number>[0-9]{1,4})\s*(?:[.:)–—-]\s*(?P<name>.*))?")
+_TITLED = pattern(rf"{DECORATION}(?P<number>[0-9]{{1,4}})\s*[.:)–—-]\s+(?P<name>.*)", re.IGNORECASE)
 # Steps that are next come after the work, and those to reproduce are no work.
-_ANNOUNCES = re.compile(
+_ANNOUNCES = pattern(
     r"(?!.*\b(?:next|further|future|follow[\s-]?up|completed)\b).*\b(?:phases|steps)\W*",
     re.IGNORECASE,
 )

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 
+from holdfast.patterns import pattern
+
 _THING = r"(?:workflows?|phases?|plans?|gates?|steps?|actions?|tasks?|state|one|reading|reminders?)"
 _NOW = r"(?:active|running|open|set|needed|required|planned|yet|(?:for|right)\s+now|now|currently|in\s+progress|at\s+(?:the\s+moment|this\s+time|present))"
-_NONE = re.compile(
+_NONE = pattern(
     rf"(?:none|n\s*/\s*a|no(?:\s+(?:active|current|open|running|next|further|more))*\s+{_THING})"
     rf"(?:\s+(?:is\s+)?{_NOW})*+\s*(?:$|[.;,(!]|[-–—]+\s)",
     re.IGNORECASE,
 )
-_UNKNOWN = re.compile(
+_UNKNOWN = pattern(
     r"(?:na|nil|null|nothing|unknown|undefined|idle|inactive|todo|tb[acd]|\W*"
     r"|not\s+(?:applicable|set|active|yet\s+(?:known|set|decided))|to\s+be\s+(?:determined|decided|defined|announced))",
     re.IGNORECASE,
 )
-_TEMPLATE = re.compile(r"[_.-]*(?:0+[_-]+)?(?:plan[_-]*)?templates?[_-]*(?:\.\w+)?", re.IGNORECASE)
+_TEMPLATE = pattern(r"[_.-]*(?:0+[_-]+)?(?:plan[_-]*)?templates?[_-]*(?:\.\w+)?", re.IGNORECASE)
 _AROUND = "()[]<>{}*_`~.!…: \t"
-_SLOT = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]0-9]*\](?!\()")
-_SYMBOLS = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
+_SLOT = pattern(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]0-9]*\](?!\()")
+_SYMBOLS = pattern("[\u2190-\u2bff\U0001f000-\U0001faff]")
 _LONGEST = 300  # with its remark
 
 

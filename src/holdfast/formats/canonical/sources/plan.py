@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -30,16 +29,18 @@ from holdfast.formats.canonical.sources.statuses import (
 from holdfast.formats.canonical.sources.values import bare, text_of, tidy, unique
 from holdfast.formats.canonical.sources.workflow_types import type_of
 from holdfast.formats.markdown.lines import Line
+from holdfast.patterns import pattern
+from holdfast.records import Record
 
 _MOST_PATHS = 100
 _MOST_OPEN = 500
 
-_SPEAKS = re.compile(r"\b(?:phase|workflow)s?\b", re.IGNORECASE)
-_PREFIX = re.compile(r"[*_]*plan(?:[\s_-]*#?(?P<number>[0-9]{1,9}))?\b[*_]*", re.IGNORECASE)
-_BEHIND_PREFIX = re.compile(r"\s*(?:[:–—]|-\s)[*_]*\s*(?=\S)")
-_FOLDER = re.compile(r"(?P<number>[0-9]{1,9})(?:[-_](?P<name>.+))?")
+_SPEAKS = pattern(r"\b(?:phase|workflow)s?\b", re.IGNORECASE)
+_PREFIX = pattern(r"[*_]*plan(?:[\s_-]*#?(?P<number>[0-9]{1,9}))?\b[*_]*", re.IGNORECASE)
+_BEHIND_PREFIX = pattern(r"\s*(?:[:–—]|-\s)[*_]*\s*(?=\S)")
+_FOLDER = pattern(r"(?P<number>[0-9]{1,9})(?:[-_](?P<name>.+))?")
 # Every title here begins with "Plan", so the word alone names no planning.
-_PLANNING = re.compile(r"\bplanning\b|\bresearch and plan\b", re.IGNORECASE)
+_PLANNING = pattern(r"\bplanning\b|\bresearch and plan\b", re.IGNORECASE)
 
 
 def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
@@ -88,8 +89,7 @@ class _Told(NamedTuple):
         return quoted_from(self.number, self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Record):
     """The parts of one plan."""
 
     path: str

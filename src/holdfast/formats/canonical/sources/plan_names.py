@@ -8,9 +8,10 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 from holdfast.formats.canonical.sources.values import MARKS
+from holdfast.patterns import pattern
 
-_NUMBER = re.compile(r"(?:plan[\s_-]*)?#?(?P<number>[0-9]{1,9})", re.IGNORECASE)
-_LEADING = re.compile(r"(?P<number>[0-9]{1,9})(?![0-9])")
+_NUMBER = pattern(r"(?:plan[\s_-]*)?#?(?P<number>[0-9]{1,9})", re.IGNORECASE)
+_LEADING = pattern(r"(?P<number>[0-9]{1,9})(?![0-9])")
 
 
 def plan_among(plans: Sequence[str], text: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 
 from holdfast.formats.canonical.declaration import PhaseMark, PlanPhase
 from holdfast.formats.canonical.sources import phase_starts
@@ -12,10 +11,10 @@ from holdfast.formats.canonical.sources.phase_sections import Phase, Section
 from holdfast.formats.canonical.sources.phase_starts import Start
 from holdfast.formats.canonical.sources.values import MOST_ITEMS
 from holdfast.formats.markdown.lines import Line
+from holdfast.records import Record, replace
 
 
-@dataclass(frozen=True, slots=True)
-class Phases:
+class Phases(Record):
     """All phases of one plan, in their order."""
 
     listed: list[Phase]

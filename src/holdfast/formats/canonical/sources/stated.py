@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from holdfast.formats.canonical.declaration import Json
 from holdfast.formats.canonical.sources.notes import Notes
@@ -25,10 +24,10 @@ from holdfast.formats.canonical.sources.values import (
     texts_of,
     unique,
 )
+from holdfast.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Record):
     """What one file states: its front matter first, its body where that is silent."""
 
     front: dict[str, Json]  # by key, see fields.by_key

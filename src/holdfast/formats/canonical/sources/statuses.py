@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from holdfast.formats.canonical.declaration import Status
 from holdfast.formats.canonical.sources.values import MARKS, SYMBOLS, bare, tidy
+from holdfast.patterns import pattern
 
 Word: TypeAlias = Literal["in_progress", "blocked", "completed", "cancelled", "not_started"]
 
@@ -24,49 +25,49 @@ _RUNNING = (
     r"in[\s_-]?progress|active|ongoing|wip|under[\s-]?way|en\s+cours|en\s+curso|in\s+corso"
     r"|in\s+arbeit|in\s+bearbeitung|em\s+andamento"
 )
-_STATUS = re.compile(
+_STATUS = pattern(
     rf"(?P<in_progress>{_RUNNING})|(?P<blocked>blocked|on[\s_-]?hold|paused)"
     r"|(?P<completed>completed?|done|finished|shipped)|(?P<cancelled>cancell?ed|abandoned|superseded|skipped|dropped)"
     r"|(?P<not_started>not[\s_-]started|planned|pending|draft|proposed|to-?do)",
     re.IGNORECASE,
 )
-_STARTED = re.compile(r"started\b", re.IGNORECASE)  # a line "Started: May" tells a date
-_ALL = re.compile(
+_STARTED = pattern(r"started\b", re.IGNORECASE)  # a line "Started: May" tells a date
+_ALL = pattern(
     r"(?:all|everything|fully)\s+(?:(?:of\s+it|the|[0-9]+)\s+)?"
     r"(?:(?:phases|steps|tasks|work)\s+)?(?:(?:is|are)\s+)?",
     re.IGNORECASE,
 )
-_ALL_PHASES = re.compile(r"\ball\s+(?:[\w-]+\s+)?(?:phases|steps)\b", re.IGNORECASE)
+_ALL_PHASES = pattern(r"\ball\s+(?:[\w-]+\s+)?(?:phases|steps)\b", re.IGNORECASE)
 _RUNNING_SIGNS = "🔄🚧🟡⏳"  # in front of any words
-_IDLE = re.compile(r"(?:a?waiting|queued|upcoming|next|later|scheduled)\b", re.IGNORECASE)
+_IDLE = pattern(r"(?:a?waiting|queued|upcoming|next|later|scheduled)\b", re.IGNORECASE)
 _DOING = (
     rf"(?:{_RUNNING}|doing|implementing|testing|fixing|building|writing|working|reviewing|starting"
     r"|continuing)"
 )
 # What shows that "done" is not said of the whole: parts, what is still to do, other signs.
-_GOES_ON = re.compile(
+_GOES_ON = pattern(
     rf"\b(?:(?:phase|step|stage|milestone)s?|still|but|except|remaining|pending|blocked|awaiting|{_DOING})\b"
     rf"|[{_RUNNING_SIGNS}⏸⛔❌🚫⬜☐]|^\W*:\s*[^\W\d]",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(rf"(?:^|[;,:.(|–—✅✔☑✓]|-\s)[\s{MARKS}]*{_DOING}\b", re.IGNORECASE)
-_OPTIONS = re.compile(r"\s*(?:\||/|\bor\b)\s*")
+_CLAUSE = pattern(rf"(?:^|[;,:.(|–—✅✔☑✓]|-\s)[\s{MARKS}]*{_DOING}\b", re.IGNORECASE)
+_OPTIONS = pattern(r"\s*(?:\||/|\bor\b)\s*")
 _LONGEST_OPTION = 30
 # "Complete rewrite needed" is no status, "Complete since Monday" is one.
-_ENDS = re.compile(r"\s*(?:$|[^\w\s]|(?:on|at|since|as|in|by)\b|[0-9])")
-_AROUND = re.compile(rf"[{MARKS}\s{SYMBOLS}.!()\[\]]*+")
+_ENDS = pattern(r"\s*(?:$|[^\w\s]|(?:on|at|since|as|in|by)\b|[0-9])")
+_AROUND = pattern(rf"[{MARKS}\s{SYMBOLS}.!()\[\]]*+")
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = (
     r"(?:(?:on|since|at|as\s+of)\s+)?(?:[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[T ][0-9:]{4,8}Z?)?"
     rf"|[0-9]{{1,2}}\.?\s+{_MONTH}(?:\s+[0-9]{{4}})?|{_MONTH}\s+[0-9]{{1,4}}(?:,?\s+[0-9]{{4}})?)"
 )
-_DATED = re.compile(rf"[\s(\[,–—:-]+{_DATE}[)\]\s.]*$", re.IGNORECASE)
+_DATED = pattern(rf"[\s(\[,–—:-]+{_DATE}[)\]\s.]*$", re.IGNORECASE)
 _LONGEST_DATE = 60
-_ENDING = re.compile(
+_ENDING = pattern(
     r"(?:^|(?<![^\W_]))[\s:–—-]*(?<!not )(?<!not-)(?:in[\s_-]progress|ongoing)\W*$", re.IGNORECASE
 )
 _RUNS = {"in_progress", "blocked"}
-ARROW = re.compile(r"\s*+(?:→|⇒|➡\ufe0f?|➔|⟶|[-=]>)\s*")  # from one value to the next
+ARROW = pattern(r"\s*+(?:→|⇒|➡\ufe0f?|➔|⟶|[-=]>)\s*")  # from one value to the next
 _BETWEEN = (" - ", " – ", " — ", ": ", " | ")  # a title and its status
 
 

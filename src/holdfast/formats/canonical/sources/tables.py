@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from holdfast.formats.canonical.sources.values import bare, plain_label
 from holdfast.formats.markdown.lines import Line
+from holdfast.patterns import pattern
 
 _MOST_COLUMNS = 20
 _LONGEST_ROW = 10_000
-_BAR = re.compile(r"(?<!\\)\|")
+_BAR = pattern(r"(?<!\\)\|")
 
 
 class Row(NamedTuple):
@@ -29,7 +28,7 @@ def with_headers(lines: list[Line]) -> list[Line]:
     for index, line in enumerate(lines[1:]):
         above = lines[index]
         if _is_row(above) and line.number == above.number + 1 and _is_rule(line.text):
-            marked[index] = replace(above, head=True)
+            marked[index] = above._replace(head=True)
     return marked
 
 

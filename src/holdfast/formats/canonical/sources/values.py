@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from holdfast.formats.canonical.declaration import Json
+from holdfast.patterns import pattern
 
 MOST_ITEMS = 200
 MOST_CHARACTERS = 2_000
@@ -14,8 +15,8 @@ MOST_CHARACTERS = 2_000
 MARKS = "*_`~"
 SYMBOLS = r"\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
 DECORATION = rf"[{MARKS}\s{SYMBOLS}]*+"
-_CLOSED = re.compile(rf"\s*[{MARKS}]{{1,3}}(?=\s|$)")
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_CLOSED = pattern(rf"\s*[{MARKS}]{{1,3}}(?=\s|$)")
+_INTEGER = pattern(r"0|-?[1-9][0-9]{0,17}")
 
 
 def encodable(text: str) -> str:

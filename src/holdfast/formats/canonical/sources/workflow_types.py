@@ -6,9 +6,10 @@ import re
 from typing import get_args
 
 from holdfast.formats.canonical.declaration import WorkflowType
+from holdfast.patterns import pattern
 
-_QA = re.compile(r"\bqa\b", re.IGNORECASE)
-_IMPLEMENTATION = re.compile(r"\b(?:implement\w*|features?|build(?:ing|s)?)\b", re.IGNORECASE)
+_QA = pattern(r"\bqa\b", re.IGNORECASE)
+_IMPLEMENTATION = pattern(r"\b(?:implement\w*|features?|build(?:ing|s)?)\b", re.IGNORECASE)
 
 
 def type_of(stated: str | None, name: str, planning: re.Pattern[str]) -> tuple[WorkflowType, bool]:

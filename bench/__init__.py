@@ -1,0 +1,1 @@
+"""How fast the hooks are. `make bench` is the way in; docs/speed.md says what is measured and how."""

@@ -1,0 +1,254 @@
+"""What counts as a state: field by field what is taken, how loosely, and what is objected to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.formats.canonical.shapes import Unfit
+from holdfast.formats.canonical.state import State, problems, read
+
+PHASE: dict[str, Any] = {"current": 1, "total": 2, "name": "One", "status": "in_progress"}
+GIVEN: dict[str, Any] = {
+    "workflow": "W",
+    "workflow_type": "custom",
+    "phase": PHASE,
+    "required_reading": [],
+    "created_at": "2025-12-09T14:30:52Z",
+}
+KEPT: dict[str, Any] = {"identity": "canonical:name:w", "changed_at": "2025-12-09T14:30:52Z"}
+
+
+def places(data: object) -> list[tuple[str | int, ...]]:
+    """Where *data* is wrong, read loosely."""
+    try:
+        State.of(data)
+    except Unfit as error:
+        return [each.at for each in error.wrong]
+    return []
+
+
+@pytest.mark.parametrize(
+    ("written", "taken"),
+    [
+        (3, 3),
+        (3.0, 3),
+        (True, 1),
+        ("3", 3),
+        (" +03\n", 3),
+        ("3.00", 3),
+        ("1_000", 1000),
+        ("1_000.0", 1000),
+        (10**30, 10**30),
+        (9.0e18, 9 * 10**18),
+        *((wrong, None) for wrong in (0, -1, "-3", 3.5, 1e30, "1e2", "3.", "٣", "", "_1", "1__0")),
+        *((wrong, None) for wrong in ("1_", "3.0_0", "+ 3", "0x1", "9" * 5000, None, [], {})),
+        *((wrong, None) for wrong in (float("inf"), float("nan"))),
+    ],
+)
+def test_numbers(written: object, taken: int | None) -> None:
+    """What can only mean one number is taken as that."""
+    data = {**GIVEN, "phase": {**PHASE, "current": written}}
+    if taken is None:
+        assert places(data) == [("phase", "current")]
+    else:
+        assert State.of(data).phase.current == taken
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "\t\n", "\x85", "\u3000", "a\ud800", 3, True, None, ["W"]]
+)
+@pytest.mark.parametrize("field", ["workflow", "name"])
+def test_a_name_is_something_to_read(field: str, name: object) -> None:
+    """And a UTF-8 file can hold it."""
+    at = ("workflow",) if field == "workflow" else ("phase", "name")
+    data = (
+        {**GIVEN, "workflow": name}
+        if field == "workflow"
+        else {**GIVEN, "phase": {**PHASE, "name": name}}
+    )
+    assert places(data) == [at]
+
+
+@pytest.mark.parametrize("name", ["\x1c", "\u200b", " x "])
+def test_a_name_stays_as_it_is(name: str) -> None:
+    """Blanks around it, and characters that are no blanks though they look so."""
+    assert State.of({**GIVEN, "workflow": name}).workflow == name
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "where"),
+    [
+        ("workflow_type", "Planning", [("workflow_type",)]),
+        ("workflow_type", ["planning"], [("workflow_type",)]),
+        ("phase", "3/5", [("phase",)]),
+        ("phase", None, [("phase",)]),
+        (
+            "phase",
+            {"name": 1},
+            [("phase", "current"), ("phase", "total"), ("phase", "name"), ("phase", "status")],
+        ),
+        ("required_reading", None, [("required_reading",)]),
+        ("required_reading", "a.md", [("required_reading",)]),
+        (
+            "required_reading",
+            ["@a.md", 3, None],
+            [("required_reading", 1), ("required_reading", 2)],
+        ),
+        ("context", [], [("context",)]),
+        ("key_reminders", "x", [("key_reminders",)]),
+        ("key_reminders", [1], [("key_reminders", 0)]),
+        ("created_at", "yesterday", [("created_at",)]),
+        ("created_at", 1_700_000_000, [("created_at",)]),
+    ],
+)
+def test_what_makes_no_sense_is_named(field: str, value: object, where: list[object]) -> None:
+    """Each place of it, in the order of the document."""
+    assert places({**GIVEN, field: value}) == where
+
+
+@pytest.mark.parametrize("data", [None, [], "text", 3])
+def test_what_is_no_object_is_no_state(data: object) -> None:
+    """And says so as whatever else cannot be read does."""
+    with pytest.raises(ValueError, match="wrong or missing"):
+        State.of(data)
+
+
+def test_what_may_be_left_out_may_be_null() -> None:
+    """Context and reminders, and then they are empty."""
+    state = State.of({**GIVEN, "context": None, "key_reminders": None, "holdfast": None})
+    assert (state.context, state.key_reminders, state.holdfast) == ({}, [], None)
+
+
+def test_a_strict_reader_wants_what_the_document_says() -> None:
+    """And says of each thing what was found."""
+    data = {**GIVEN, "phase": {**PHASE, "current": "3", "total": 2.0, "name": None}}
+    assert [(each.at, each.found) for each in problems(data)] == [
+        (("phase", "current"), "3"),
+        (("phase", "total"), 2.0),
+        (("phase", "name"), None),
+    ]
+    assert problems(GIVEN) == []
+    assert [each.at for each in problems({}) if each.missing] == [(each,) for each in GIVEN]
+
+
+@pytest.mark.parametrize(
+    "scribbled",
+    [
+        "text",
+        [],
+        {},
+        {**KEPT, "identity": 3},
+        {**KEPT, "version": None},
+        {**KEPT, "phases": [{"number": 1}]},
+        {**KEPT, "seen": {"plan": None}},
+        {**KEPT, "seen": {"plan": {"required_reading": [1]}}},
+        {**KEPT, "own": {"phases": "perhaps"}},
+    ],
+)
+def test_bookkeeping_that_was_scribbled_over_counts_as_missing(scribbled: object) -> None:
+    """The merge then has no base and loses nothing, and the state is no worse for it."""
+    assert State.of({**GIVEN, "holdfast": scribbled}).holdfast is None
+
+
+@pytest.mark.parametrize(
+    ("written", "taken"),
+    [
+        ("yes", True),
+        ("ON", True),
+        ("t", True),
+        (1, True),
+        (1.0, True),
+        ("n", False),
+        ("Off", False),
+        (0, False),
+    ],
+)
+def test_truth_values_in_the_bookkeeping(written: object, taken: bool) -> None:
+    """As loosely as numbers."""
+    kept = State.of({**GIVEN, "holdfast": {**KEPT, "own": {"phases": written}}}).holdfast
+    assert kept
+    assert kept.own.phases is taken
+
+
+def test_how_it_is_written() -> None:
+    """The fields in the order of the document, what others added behind them, our own part last."""
+    given = {
+        "team": None,
+        "holdfast": {
+            **KEPT,
+            "later": {"a": None},
+            "gone": None,
+            "seen": {"plan": {"phase": {"total": 2}, "context": {"b": None}, "unknown": 1}},
+        },
+        **GIVEN,
+        "phase": {"owner": None, **PHASE},
+    }
+    written = State.of(given).encode()
+    assert written.endswith(b"}\n")
+    data = json.loads(written)
+    assert list(data) == [
+        *("workflow", "workflow_type", "phase", "required_reading", "context", "key_reminders"),
+        *("created_at", "team", "holdfast"),
+    ]
+    assert list(data["phase"]) == [*PHASE, "owner"]
+    assert data["holdfast"] == {
+        "version": 1,
+        **KEPT,
+        "phases": [],
+        "open_items": [],
+        "seen": {"plan": {"phase": {"total": 2}, "context": {"b": None}}},
+        "elsewhere": {},
+        "own": {"required_reading": [], "key_reminders": [], "context": [], "phases": False},
+        "later": {"a": None},
+    }
+    assert list(data["holdfast"])[:3] == ["version", "identity", "changed_at"]
+
+
+def test_what_no_utf8_file_can_hold_is_written_as_json_has_it() -> None:
+    """In keys as well, of the document's objects and of others."""
+    given = {
+        **GIVEN,
+        "x\ud800": 1,
+        "context": {"y\ud800": "z\ud800"},
+        "phase": {**PHASE, "w\ud800": 2},
+    }
+    again = read(State.of(given).encode())
+    assert again.content() == State.of(given).content()
+    assert again.more == {"x\ud800": 1}
+
+
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {}, optional=dict.fromkeys((*GIVEN, "context", "holdfast", "more"), anything)
+    ),
+    st.sets(st.sampled_from(sorted(GIVEN))),
+)
+def test_whatever_is_taken_is_written_and_read_back_the_same(
+    data: dict[str, Any], right: set[str]
+) -> None:
+    """And what is not taken is named."""
+    data = {**data, **{field: GIVEN[field] for field in right}}
+    if not (wrong := places(data)):
+        state = State.of(data)
+        assert read(state.encode()) == state
+        assert read(state.encode()).encode() == state.encode()
+    assert {at[0] for at in wrong} <= {*GIVEN, "context", "key_reminders"}
+    assert {*GIVEN} - {*data} <= {at[0] for at in wrong}
