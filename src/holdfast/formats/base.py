@@ -90,8 +90,8 @@ class Untold(Workflow):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    @cached_property
-    def briefing(self) -> Briefing:  # type: ignore[misc]  # a field of the base, made when it is asked for
+    @cached_property  # type: ignore[misc]  # a field of the base, made when it is asked for
+    def briefing(self) -> Briefing:
         brief: Callable[[], Briefing] = self.__dict__["_brief"]
         return brief()
 
