@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast import columns, homes, pipes, shortlived
+from holdfast import columns, homes, pipes
 from holdfast.columns import WIDEST, cut, width
 
 TYPE_CHECKING = False
@@ -56,18 +56,17 @@ class Standing:
 
 def main() -> int:
     """Answer the one status on stdin. `holdfast statusline` ends here; the exit code is always 0."""
-    shortlived.begin()
     # A person who tries it in a terminal sends nothing.
     raw = b"" if sys.stdin is not None and sys.stdin.isatty() else pipes.read_stdin()
-    line = run(raw)
+    line = run(raw, ends_at_once=True)
     return pipes.write(f"{line}\n".encode("utf-8", "replace") if line else b"")
 
 
-def run(raw: bytes) -> str:
+def run(raw: bytes, *, ends_at_once: bool = False) -> str:
     """The line for what the client sent; empty where there is nothing to tell."""
     try:
         status = Status(raw, os.environ)
-        standing = None if homes.is_switched_off(os.environ) else _standing(status)
+        standing = None if homes.is_switched_off(os.environ) else _standing(status, ends_at_once)
         return _line(standing, status)
     except Exception:  # noqa: BLE001  # it has no one to tell
         return ""
@@ -94,13 +93,17 @@ def _loads_slowly(raw: bytes) -> object:
         return None
 
 
-def _standing(status: Status) -> Standing | None:
+def _standing(status: Status, ends_at_once: bool) -> Standing | None:
     """As it was prepared, else as it is looked up now; None where there is no workflow."""
     try:
         answer = _prepared(status)
         if answer is not None:
             told = answer.get("standing")
             return Standing(*told) if told else None
+        if ends_at_once:
+            from holdfast import shortlived
+
+            shortlived.begin()
         from holdfast.hooks import standing
 
         return standing.look(status)
