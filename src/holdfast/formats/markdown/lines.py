@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.formats.markdown.block_marks import (
@@ -47,11 +48,28 @@ class Line(NamedTuple):
 
 def scan(body: str) -> list[Line]:
     """The visible lines; everything in code, quotes and comments is left out."""
+    return list(scanned(body))
+
+
+def scanned(body: str) -> Iterator[Line]:
+    """The same one by one, so that a large file is never there in two or three forms at once."""
     scanner = _Scanner()
-    for number, raw in enumerate(body.split("\n", MOST_LINES)[:MOST_LINES], 1):
+    for number, raw in enumerate(_raw(body), 1):
         scanner.feed(number, raw)
+        yield from scanner.taken()
     scanner.end_paragraph()
-    return scanner.lines
+    yield from scanner.taken()
+
+
+def _raw(body: str) -> Iterator[str]:
+    at = 0
+    for _ in range(MOST_LINES):
+        end = body.find("\n", at)
+        if end < 0:
+            yield body[at:]
+            return
+        yield body[at:end]
+        at = end + 1
 
 
 class _Scanner:
@@ -69,6 +87,11 @@ class _Scanner:
         self.line = ""
         self.number = 0
         self.item = False  # an item begins on this line
+
+    def taken(self) -> list[Line]:
+        """The lines that are there since it was asked last."""
+        lines, self.lines = self.lines, []
+        return lines
 
     def feed(self, number: int, raw: str) -> None:
         prefix = _PREFIX.match(raw) if "\t" in raw else None

@@ -10,7 +10,7 @@ from holdfast.formats.canonical.sources.fields import by_key, divided
 from holdfast.formats.canonical.sources.front_matter import front_matter
 from holdfast.formats.canonical.sources.reasons import joined
 from holdfast.formats.canonical.sources.tables import with_headers
-from holdfast.formats.markdown.lines import MOST_LINES, Line, scan
+from holdfast.formats.markdown.lines import MOST_LINES, Line, scanned
 
 
 class Document(NamedTuple):
@@ -24,10 +24,11 @@ class Document(NamedTuple):
 def open_document(data: bytes) -> Document | None:
     """The file's parts, or None if it is blank."""
     text = decode(data)
-    if not text.strip():
+    if not text or text.isspace():
         return None
     front, body, problem = front_matter(text)
+    del text  # which may take 20 MB
     if body.count("\n") > MOST_LINES:
         problem = joined(problem, f"only its first {MOST_LINES:,} lines were read")
-    lines = [part for line in with_headers(scan(body)) for part in divided(line)]
+    lines = [part for line in with_headers(scanned(body)) for part in divided(line)]
     return Document(by_key(front), lines, problem)

@@ -22,13 +22,14 @@ _LOOSE = pattern(
 
 def front_matter(text: str) -> tuple[dict[str, Json], str, str | None]:
     """The fields, the body with its line numbers kept, and what was wrong with the fields."""
-    if not text.startswith("---") or text.partition("\n")[0].rstrip() != "---":
+    if not text.startswith("---") or text[: max(text.find("\n"), 0)].rstrip() != "---":
         return {}, text, None
     closing = _CLOSING.search(text, 4, _LIMIT)
     if closing is None:
         return {}, text, None
     block = text[text.find("\n") + 1 : closing.start()]
-    body = "\n" * text.count("\n", 0, closing.end()) + text[closing.end() :]
+    head = text[: closing.end()]
+    body = text.replace(head, "\n" * head.count("\n"), 1)  # of a large file one copy, not two
     fields, problem = _load(block)
     if problem:
         loosened, still = _load(_LOOSE.sub(_quoted, block))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from holdfast.formats.canonical.sources.values import bare, plain_label
@@ -22,14 +22,16 @@ class Row(NamedTuple):
     heading: str  # the one above the table
 
 
-def with_headers(lines: list[Line]) -> list[Line]:
+def with_headers(lines: Iterable[Line]) -> Iterator[Line]:
     """The lines, with the header row of each table marked as one."""
-    marked = list(lines)
-    for index, line in enumerate(lines[1:]):
-        above = lines[index]
-        if _is_row(above) and line.number == above.number + 1 and _is_rule(line.text):
-            marked[index] = above._replace(head=True)
-    return marked
+    above = None
+    for line in lines:
+        if above:
+            adjoins = _is_row(above) and line.number == above.number + 1
+            yield above._replace(head=True) if adjoins and _is_rule(line.text) else above
+        above = line
+    if above:
+        yield above
 
 
 def rows(lines: list[Line]) -> Iterator[Row]:
