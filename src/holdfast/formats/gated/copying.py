@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import stat
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from holdfast.digests import digest
 from holdfast.regular import read_file
 from holdfast.store import Store
 
@@ -58,7 +58,3 @@ def read(path: Path) -> Document:
 def write(store: Store, target: str, document: Document) -> None:
     """Put *document* at *target* whole, with its mode; to be called inside the lock."""
     store.write(store.root / target, document.data, document.mode)
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

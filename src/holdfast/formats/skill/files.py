@@ -5,7 +5,6 @@ A file counts by its shape. What somebody else keeps in these folders is left al
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -120,6 +119,8 @@ def path_for(store: Store, skill: str, text: str, called: str | None = None) -> 
 def hash_of(text: str) -> str:
     """What `echo "$TEXT" | md5sum | cut -c1-8` prints; echo adds a newline."""
     line = f"{text}\n".encode("utf-8", "surrogateescape")
+    import hashlib  # noqa: PLC0415  # hooks have no use for it
+
     return hashlib.md5(line, usedforsecurity=False).hexdigest()[:8]
 
 
