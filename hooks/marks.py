@@ -14,13 +14,19 @@ import stat
 from holdfast.digests import digest
 from holdfast.openflags import NO_WAIT
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 # How a path was looked at, and so what of it matters.
-SEEN, LISTED = 0, 1
+SEEN, READ, LISTED = 0, 1, 2
 
 _SECOND = 1_000_000_000
 _TICK = _SECOND // 10  # the clock of no system takes longer steps than a tenth of this
 _COARSE = 2 * _SECOND + _TICK  # of a file system that keeps whole seconds, or every other one
 _LARGEST = 64 * 1024 * 1024
+
+_NOTHING = -2
 
 Mark = list[int] | None  # None where there is nothing
 
@@ -41,9 +47,45 @@ def of(path: str, how: int = SEEN) -> Mark:
 
 def _numbers(status: os.stat_result, how: int) -> list[int]:
     # Of a folder that nobody listed it does not matter what is put there.
-    if how == SEEN and stat.S_ISDIR(status.st_mode):
+    if how != LISTED and stat.S_ISDIR(status.st_mode):
         return [status.st_ino]
     return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def is_plain(mark: Mark) -> bool:
+    """Whether `of_many` can take it: of nothing, of a file, or of a folder that was listed, but of no link."""
+    return mark is None or len(mark) == 4
+
+
+def of_many(folder: str, names: list[str]) -> int | None:
+    """One number for what has plain marks at *names* below *folder*; None where the folder is gone.
+
+    They are looked up from the open folder, since the way to each would take as long as the rest.
+    """
+    numbers: list[int] = []
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | NO_WAIT)
+    except OSError:
+        return None
+    try:
+        for name in names:
+            try:
+                found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                numbers += found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+            except OSError:
+                numbers.append(_NOTHING)
+    finally:
+        os.close(descriptor)
+    return _joined(numbers)
+
+
+def joined(plain: Iterable[Mark]) -> int:
+    """The number that `of_many` finds as long as these marks stay."""
+    return _joined([number for mark in plain for number in (mark or [_NOTHING])])
+
+
+def _joined(numbers: list[int]) -> int:
+    return hash(tuple(numbers))  # of whole numbers it is the same in every process
 
 
 def is_settled(mark: Mark, now: int) -> bool:

@@ -80,15 +80,21 @@ def find(folder: str, name: str, now: int) -> Found | None:
         return None
     if not isinstance(kept, dict) or not kept["from"] <= now < kept["until"]:
         return None
-    inputs = kept["inputs"]
-    if all(still(*each) for each in inputs["paths"]) and not any(
-        named(place, tuple(begins)) for place, begins in inputs["nothing_named"]
-    ):
+    if hold(kept["inputs"]):
         return Found(os.path.join(folder, f"{name}-"), kept["answers"])
     return None
 
 
-def still(path: str, how: int, mark: marks.Mark, content: str | None = None) -> bool:
+def hold(inputs: dict[str, list[list[Any]]]) -> bool:
+    """Whether everything is as it was when `Witness.inputs` noted it."""
+    return (
+        all(_holds(*each) for each in inputs["single"])
+        and all(marks.of_many(place, names) == was for place, names, was in inputs["many"])
+        and not any(named(place, tuple(begins)) for place, begins in inputs["nothing_named"])
+    )
+
+
+def _holds(path: str, how: int, mark: marks.Mark, content: str | None = None) -> bool:
     """Whether *path* is as it was when it was noted so."""
     return marks.of(path, how) == mark and (content is None or marks.content(path) == content)
 

@@ -88,10 +88,11 @@ class Answers:
         return dict(found.answers) if found else {}
 
     def keep(self, kind: str, witness: Witness) -> None:
-        inputs, code = witness.inputs(self._begun), _code(self._begun)
-        if inputs is None or code is None or not self.answers:
+        for path in _code():
+            witness.saw(path)
+        inputs = witness.inputs(self._begun)
+        if inputs is None or not self.answers:
             return
-        inputs["paths"] += code
         kept = {
             "from": _nanoseconds(self.now),
             "until": _nanoseconds(self.later),
@@ -111,15 +112,10 @@ class Answers:
                 _remove(os.path.join(self._folder, name))
 
 
-def _code(now: int) -> list[list[object]] | None:
-    """The modules that made the answers, so that an upgrade shows; None while they are being replaced."""
-    files = [
-        getattr(module, "__file__", None) for name, module in sys.modules.items() if _is_ours(name)
-    ]
-    found = [(path, marks.of(path)) for path in files if path]
-    if not all(marks.is_settled(mark, now) for _, mark in found):
-        return None
-    return [[path, marks.SEEN, mark] for path, mark in found]
+def _code() -> list[str]:
+    """The modules that made the answers, so that an upgrade shows."""
+    ours = (module for name, module in list(sys.modules.items()) if _is_ours(name))
+    return [path for path in (getattr(each, "__file__", None) for each in ours) if path]
 
 
 def _is_ours(module: str) -> bool:

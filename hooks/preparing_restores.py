@@ -29,6 +29,7 @@ from holdfast.hooks import prepared, quick, standing
 from holdfast.hooks.preparing import Answer, Answers, log_line
 from holdfast.hooks.witness import Witness, watching
 from holdfast.project import Surroundings
+from holdfast.store import COPIES
 from holdfast.sync import Synced
 from holdfast.wire.replies import Restored
 
@@ -45,7 +46,8 @@ def prepare_status(here: Surroundings, session: str | None, clock: Clock) -> Non
 
 def _witness(here: Surroundings, session: str | None) -> Witness:
     """Of the journals it only counts that there is none of this session, which would have to be folded."""
-    return Witness(dict([journal.place_of(here.state_dir, session)]) if session else {})
+    own = dict([journal.place_of(here.state_dir, session)]) if session else {}
+    return Witness(own, f"/{COPIES}")
 
 
 def _synced(here: Surroundings, session: str | None, clock: Clock) -> Synced:

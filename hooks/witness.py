@@ -22,16 +22,24 @@ _CHANGING = (
     *("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"),
     *("os.utime", "os.chmod", "shutil.", "subprocess.", "os.posix_spawn", "os.fork"),
 )
+_MANY = 16
 _CODE = (".py", ".pyc", ".so")  # what is loaded meanwhile; which code runs, a set knows by itself
 
 
 class Witness:
     """Which paths were looked at, and what they were like just before."""
 
-    def __init__(self, own: Mapping[str, tuple[str, ...]] | None = None) -> None:
-        """Of the folders *own* only names count that begin so, and there may be none."""
+    def __init__(
+        self, own: Mapping[str, tuple[str, ...]] | None = None, renamed_into: str | None = None
+    ) -> None:
+        """Of the folders *own* only names count that begin so, and there may be none.
+
+        Files in folders that end with *renamed_into* come there by a rename only, so that their times are
+        told by the folder's; there may be thousands.
+        """
         self.blind = False
         self._own = own or {}
+        self._renamed_into = renamed_into
         self._seen: dict[str, tuple[int, marks.Mark]] = {}
         self._nothing_named: set[tuple[str, tuple[str, ...]]] = set()
         self._busy = False
@@ -41,6 +49,9 @@ class Witness:
         if self._busy or isinstance(path, int):  # an open file, whose path was seen
             return
         name = os.path.join(os.getcwd(), os.fsdecode(path))  # type: ignore[arg-type]  # a path
+        folder = os.path.dirname(name)
+        if how == marks.SEEN and self._renamed_into and folder.endswith(self._renamed_into):
+            name, how = folder, marks.LISTED
         if how == marks.LISTED and name in self._own:
             self._nothing_named.add((name, self._own[name]))
             return
@@ -68,20 +79,37 @@ class Witness:
         for link in links:
             self.saw(link)
 
-    def inputs(self, now: int) -> dict[str, list[list[object]]] | None:
+    def inputs(self, now: int) -> dict[str, list[list[Any]]] | None:
         """What was seen, as `prepared.find` compares it at another time; None where that is not certain."""
         if self.blind or any(prepared.named(*each) for each in self._nothing_named):
             return None
-        paths: list[list[object]] = []
+        single: list[list[Any]] = []
+        plain: dict[str, list[str]] = {}
         for path, (how, mark) in self._seen.items():
-            if mark is not None and not marks.is_settled(mark, now):
+            if not marks.is_settled(mark, now):
                 content = marks.content(path)
                 if content is None:
                     return None
-                paths.append([path, how, mark, content])
+                single.append([path, how, mark, content])
+            elif marks.is_plain(mark):
+                plain.setdefault(os.path.dirname(os.path.dirname(path)), []).append(path)
             else:
-                paths.append([path, how, mark])
-        return {"paths": paths, "nothing_named": [list(each) for each in self._nothing_named]}
+                single.append([path, how, mark])
+        many = [self._together(*each) for each in _in_groups(plain)]
+        absent = [[folder, list(begins)] for folder, begins in self._nothing_named]
+        return {"single": single, "many": many, "nothing_named": absent}
+
+    def _together(self, folder: str, paths: list[str]) -> list[Any]:
+        """One number in place of the marks of all *paths*, which lie below *folder*."""
+        names = [os.path.relpath(path, folder) for path in paths]
+        return [folder, names, marks.joined(self._seen[path][1] for path in paths)]
+
+
+def _in_groups(paths: dict[str, list[str]]) -> list[tuple[str, list[str]]]:
+    """The *paths* by a folder that they lie below; where there are few, by the root of all."""
+    few = [path for below in paths.values() if len(below) < _MANY for path in below]
+    many = [(folder, below) for folder, below in paths.items() if len(below) >= _MANY]
+    return [(os.sep, few), *many] if few else many
 
 
 @contextmanager
@@ -138,4 +166,4 @@ def _opened(witness: Witness, path: Any, mode: str | None, flags: int) -> None:
     if flags & _WRITING:
         witness.blind = True
     elif not is_code:
-        witness.saw(path)
+        witness.saw(path, marks.READ)

@@ -35,6 +35,8 @@ from holdfast.project import contains
 from holdfast.regular import read_file, read_json
 from holdfast.versions import left_alone_in, stamped
 
+PRIVATE = ".claude/holdfast"
+COPIES = f"{PRIVATE}/copies"
 HOOK_WAIT = 2.0
 COMMAND_WAIT = 30.0
 LARGEST = 5 * 1024 * 1024
@@ -54,8 +56,8 @@ class Store:
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(os.path.realpath(root))
-        self.private = self.root / ".claude" / "holdfast"
-        self._copies = str(self.private / "copies")
+        self.private = self.root / PRIVATE
+        self._copies = str(self.root / COPIES)
 
     @contextlib.contextmanager
     def lock(self, wait: float) -> Iterator[None]:
@@ -173,7 +175,7 @@ class Store:
         """What to say of copies of *path* that a newer Holdfast has made."""
         name = self._copies_name(self.relative(path))
         where = os.path.join(self._copies, name)
-        return left_alone_in("copies", where, f".claude/holdfast/copies/{name}")
+        return left_alone_in("copies", where, f"{COPIES}/{name}")
 
     def copied_since(self, path: Path, mtime: float) -> bool:
         """Whether the copy of *path* is not older than *mtime*."""
@@ -185,7 +187,7 @@ class Store:
     def has_copies_in(self, places: Sequence[str]) -> set[str]:
         """Those of *places* that there are copies of, or that hold files that there are copies of."""
         try:
-            names = os.listdir(self.private / "copies")
+            names = os.listdir(self._copies)
         except OSError:
             return set()
         mangled = {place: self._copies_name(place) for place in places}
@@ -201,7 +203,7 @@ class Store:
         """When the copies of the files in the folder *place* were made, by the whole paths of the files."""
         own, begins = self._copies_name(place), self._copies_name(f"{place}/")
         times = {}
-        with contextlib.suppress(OSError), os.scandir(self.private / "copies") as entries:
+        with contextlib.suppress(OSError), os.scandir(self._copies) as entries:
             for entry in entries:
                 if entry.name == own or entry.name.startswith(begins):
                     path = entry.name.replace("%2F", os.sep).replace("%25", "%")

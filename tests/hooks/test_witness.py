@@ -37,7 +37,7 @@ def seen(place: Path, look: Callable[[Path], object]) -> Callable[[], bool]:
     assert inputs is not None
 
     def holds() -> bool:
-        return all(prepared.still(*each) for each in inputs["paths"])
+        return prepared.hold(inputs)
 
     assert holds()
     return holds
@@ -169,8 +169,9 @@ def test_own_journals_must_be_absent(place: Path) -> None:
     with watching(witness):
         os.listdir(place / "folder")
     assert witness.inputs(time.time_ns()) == {
-        "paths": [],
-        "nothing_named": [[str(place / "folder"), ("mine.jsonl", "mine.folding-")]],
+        "single": [],
+        "many": [],
+        "nothing_named": [[str(place / "folder"), ["mine.jsonl", "mine.folding-"]]],
     }
     (place / "folder/mine.jsonl").write_text("")
     assert witness.inputs(time.time_ns()) is None
@@ -184,4 +185,4 @@ def test_afterwards_nothing_is_watched(place: Path) -> None:
         assert os.stat is not before[0]
     assert (os.stat, os.lstat, os.readlink, os.access) == before
     (place / "folder/a.md").read_bytes()
-    assert witness.inputs(time.time_ns()) == {"paths": [], "nothing_named": []}
+    assert witness.inputs(time.time_ns()) == {"single": [], "many": [], "nothing_named": []}
