@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Literal, TypeAlias
 
+from holdfast import digests
 from holdfast.records import Record
 
 Status: TypeAlias = Literal["not_started", "in_progress", "completed", "blocked"]
@@ -66,4 +66,4 @@ class Looked(Record):
 
 def digest(text: str) -> str:
     """A short name for a text that need not be kept."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return digests.digest(text.encode("utf-8", "replace"))[:16]
