@@ -7,9 +7,8 @@ from pathlib import Path
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.base import Place, Report, Survey, Workflow
-from holdfast.formats.canonical import files, inspection, lifecycle, saving
+from holdfast.formats.canonical import files, inspection, lifecycle, memory, saving
 from holdfast.formats.canonical import view as views
-from holdfast.formats.canonical.memory import Memory
 from holdfast.formats.canonical.sources.look import look_at_markdown
 from holdfast.formats.canonical.view import View
 
@@ -29,24 +28,23 @@ class Canonical:
     def present(self, place: Place) -> bool:
         if files.any_in(place.root):
             return True
-        looked = look_at_markdown(place.root, place.settings.plans)
+        looked = look_at_markdown(place.root, place.settings.plans, memory.of(place.root).looked)
         return any(each.declaration for each in looked)
 
     def sync(self, place: Place, wait: float | None) -> Survey:
-        memory = Memory()
-        view = views.look(place, memory)
+        view = views.look(place)
         survey = Survey(due=saving.due(view))
         if wait is not None and survey.due:
             try:
                 with place.store.lock(wait):
-                    view = views.look(place, memory)  # what was read outside the lock may be old
+                    view = views.look(place)  # what was read outside the lock may be old
                     survey.saved, survey.failure = saving.save(view)
             except HoldfastError as error:
                 survey.failure = error
         survey.notes = saving.notes(view)
         survey.looked = _looked(view)
         if survey.saved:
-            view = views.look(place, memory)  # for the paths of files that were made just now
+            view = views.look(place)  # for the paths of files that were made just now
         survey.workflows = [views.workflow_of(each, place) for each in view.known]
         return survey
 

@@ -14,11 +14,11 @@ from holdfast.briefing import Briefing
 from holdfast.errors import StateUnreadable
 from holdfast.formats.base import BY_HAND, Place, Standing, Workflow
 from holdfast.formats.canonical import endings, files, identity, matching
+from holdfast.formats.canonical import memory as memories
 from holdfast.formats.canonical.declaration import Declaration, Looked
 from holdfast.formats.canonical.files import Held, Unusable
 from holdfast.formats.canonical.identity import Group
 from holdfast.formats.canonical.matching import Matched
-from holdfast.formats.canonical.memory import Memory
 from holdfast.formats.canonical.merge import merge, remembered
 from holdfast.formats.canonical.settle import Inputs
 from holdfast.formats.canonical.sources.look import look_at_markdown
@@ -81,9 +81,9 @@ class View(Record, frozen=False):
         return next((each for each in self.known if each.key == key), None)
 
 
-def look(place: Place, memory: Memory | None = None) -> View:
-    """Read it all; what *memory* has is not understood again."""
-    memory = memory or Memory()
+def look(place: Place) -> View:
+    """Read it all; what has not changed since the last look is not understood again."""
+    memory = memories.of(place.root)
     looked = look_at_markdown(place.root, place.settings.plans, memory.looked)
     view = View(place, looked, ledger.load(place.store))
     held = []
@@ -93,8 +93,7 @@ def look(place: Place, memory: Memory | None = None) -> View:
             view.unusable.append(found)
             continue
         held.append(found)
-        if found.sound:
-            memory.states[each.path] = found
+    memory.states = {each.path: each for each in held if each.sound}
     groups = identity.group([each.declaration for each in looked if each.declaration])
     matched = matching.match(held, groups, place.root)
     view.superseded = matched.superseded

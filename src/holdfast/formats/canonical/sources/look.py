@@ -21,16 +21,16 @@ from holdfast.store import LARGEST
 LOCAL = "CLAUDE.local.md"
 
 
-# Gives what bytes say: those bytes, all that it depends on beside them, and how to find out.
-Understand: TypeAlias = "Callable[[bytes, Hashable, Callable[[], Looked]], Looked]"
+# Gives what a file says: its path and bytes, all that it depends on beside these, and how to find out.
+Remember: TypeAlias = "Callable[[str, bytes, Hashable, Callable[[], Looked]], Looked]"
 
 
-def _anew(_data: bytes, _given: Hashable, understand: Callable[[], Looked]) -> Looked:
+def _anew(_path: str, _data: bytes, _given: Hashable, understand: Callable[[], Looked]) -> Looked:
     return understand()
 
 
 def look_at_markdown(
-    root: Path, globs: Sequence[str], remembered: Understand = _anew
+    root: Path, globs: Sequence[str], remembered: Remember = _anew
 ) -> list[Looked]:
     """Every source that is there, and what it declares."""
     # A glob such as *.md covers CLAUDE.local.md as well; it is no plan.
@@ -40,7 +40,7 @@ def look_at_markdown(
     return [_look_at(root, path, plans, remembered) for path in sources]
 
 
-def _look_at(root: Path, path: str, plans: Sequence[str], remembered: Understand) -> Looked:
+def _look_at(root: Path, path: str, plans: Sequence[str], remembered: Remember) -> Looked:
     if not contains(str(root), os.path.realpath(root / path)):
         return _unreadable(path, "leads outside the project")
     try:
@@ -49,11 +49,11 @@ def _look_at(root: Path, path: str, plans: Sequence[str], remembered: Understand
         return _unreadable(path, error.reason)
     if path != LOCAL:
         read = partial(read_plan, data, path=path, mtime=mtime)
-        return remembered(data, (path, mtime), read)
+        return remembered(path, data, mtime, read)
     files = tuple(plan for plan in plans if (root / plan).is_file())
     find_plan = partial(plan_among, files)
     read = partial(read_local, data, path=path, mtime=mtime, find_plan=find_plan)
-    return remembered(data, (path, mtime, files), read)
+    return remembered(path, data, (mtime, files), read)
 
 
 def _unreadable(path: str, reason: str) -> Looked:
