@@ -17,7 +17,7 @@ from holdfast import delivery, hooklog, jsonlines, project, sessions, settings
 from holdfast.atomic import own_name
 from holdfast.clock import EPOCH, Clock
 from holdfast.handlers import HANDLERS, pre_tool_use
-from holdfast.hooks import dispatch, marks, prepared, quick, quickjson
+from holdfast.hooks import dispatch, prepared, quick, quickjson
 from holdfast.hooks.witness import Witness, watching
 from holdfast.project import Surroundings
 from holdfast.wire import events
