@@ -63,6 +63,7 @@ def of_many(folder: str, names: list[str]) -> int | None:
     They are looked up from the open folder, since the way to each would take as long as the rest.
     """
     numbers: list[int] = []
+    look = os.stat
     try:
         descriptor = os.open(folder, os.O_RDONLY | NO_WAIT)
     except OSError:
@@ -70,7 +71,7 @@ def of_many(folder: str, names: list[str]) -> int | None:
     try:
         for name in names:
             try:
-                found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                found = look(name, dir_fd=descriptor, follow_symlinks=False)
                 numbers += found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
             except OSError:
                 numbers.append(_NOTHING)

@@ -84,7 +84,7 @@ class Witness:
         if self.blind or any(prepared.named(*each) for each in self._nothing_named):
             return None
         single: list[list[Any]] = []
-        plain: dict[str, list[str]] = {}
+        plain: list[str] = []
         for path, (how, mark) in self._seen.items():
             if not marks.is_settled(mark, now):
                 content = marks.content(path)
@@ -92,7 +92,7 @@ class Witness:
                     return None
                 single.append([path, how, mark, content])
             elif marks.is_plain(mark):
-                plain.setdefault(os.path.dirname(os.path.dirname(path)), []).append(path)
+                plain.append(path)
             else:
                 single.append([path, how, mark])
         many = [self._together(*each) for each in _in_groups(plain)]
@@ -105,11 +105,16 @@ class Witness:
         return [folder, names, marks.joined(self._seen[path][1] for path in paths)]
 
 
-def _in_groups(paths: dict[str, list[str]]) -> list[tuple[str, list[str]]]:
-    """The *paths* by a folder that they lie below; where there are few, by the root of all."""
-    few = [path for below in paths.values() if len(below) < _MANY for path in below]
-    many = [(folder, below) for folder, below in paths.items() if len(below) >= _MANY]
-    return [(os.sep, few), *many] if few else many
+def _in_groups(paths: list[str]) -> list[tuple[str, list[str]]]:
+    """The *paths* by the folder that many lie in, or a level below; the few others by the root of all."""
+    groups: list[tuple[str, list[str]]] = []
+    for levels in (1, 2):
+        folders: dict[str, list[str]] = {}
+        for path in paths:
+            folders.setdefault(path.rsplit(os.sep, levels)[0] or os.sep, []).append(path)
+        groups += [(folder, below) for folder, below in folders.items() if len(below) >= _MANY]
+        paths = [path for below in folders.values() if len(below) < _MANY for path in below]
+    return [(os.sep, paths), *groups] if paths else groups
 
 
 @contextmanager

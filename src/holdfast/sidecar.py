@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -71,10 +72,17 @@ def put(
     return after
 
 
-def left_alone(store: Store, key: str) -> str:
-    """What to say of what a newer Holdfast has noted of the workflow *key*."""
-    path = _path(store, key)
-    return left_alone_in("sidecar", path, store.relative(path))
+def left_alone(store: Store, keys: Iterable[str]) -> list[str]:
+    """What to say of what a newer Holdfast has noted of the workflows *keys*."""
+    try:
+        there = set(os.listdir(store.private / "sidecars"))
+    except OSError:
+        return []
+    paths = (_path(store, key) for key in keys) if there else ()
+    found = (
+        left_alone_in("sidecar", path, store.relative(path)) for path in paths if path.name in there
+    )
+    return [line for line in found if line]
 
 
 def prune(store: Store, now: datetime) -> None:

@@ -101,8 +101,7 @@ class Synced(Record, frozen=False):
         """What to say where a newer Holdfast keeps what was observed and counted."""
         keys = [each.key for each in self.workflows if each.standing == "active"]
         keys += [sidecar.of_session(self.session)] if self.session else []
-        found = (sidecar.left_alone(self.place.store, key) for key in keys)
-        return [line for line in found if line]
+        return sidecar.left_alone(self.place.store, keys)
 
     def told(self) -> None:
         """The person has seen the notes; they need not be repeated."""

@@ -160,12 +160,17 @@ def notes(view: View) -> list[str]:
     return troubled + repairs(view) + _left_alone(view)
 
 
+# No hook reads a thousand copies for that; whoever works on another one is told of it then.
+_TOLD_OF_COPIES = 20
+
+
 def _left_alone(view: View) -> list[str]:
     """What a newer Holdfast keeps here; it stays true however often it is told."""
     held = [each for known in view.known for each in (known.held, known.absorbed) if each]
     store = view.place.store
     lines = [each.newer for each in (*held, *view.superseded)]
-    lines += [store.copies_left_alone(each.path) for each in held]
+    latest = sorted(held, key=lambda each: each.mtime)[-_TOLD_OF_COPIES:]
+    lines += [store.copies_left_alone(each.path) for each in latest]
     return [line for line in lines if line]
 
 
