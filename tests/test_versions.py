@@ -60,6 +60,8 @@ def kept(project: Project, kind: Kind) -> list[Path]:
         return sorted(private(project).glob("ledger*.json"))
     if kind == "log":
         return sorted(users(project).glob("projects/*/hook.jsonl"))
+    if kind == "counts":
+        return sorted(users(project).glob("projects/*/compactions.jsonl"))
     folder = {"sidecar": "sidecars"}.get(kind, kind)
     top = private(project) if kind in IN_THE_PROJECT else users(project)
     return sorted((top / folder).iterdir())

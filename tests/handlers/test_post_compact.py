@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast import hooklog
+from holdfast import counts, hooklog
+from holdfast.project import Surroundings
 from holdfast.simulate import InSubprocess, Session
 from holdfast.store import Store
 from holdfast.testing import Compactions, Project
@@ -210,8 +211,8 @@ def test_a_failure_to_count_fails_no_restore(
 ) -> None:
     """The guidance comes, and the log says what was not counted."""
     compaction_cycle.fire("PreCompact", trigger="manual")
-    shutil.rmtree(declared.root / ".claude/holdfast/sidecars")
-    declared.write(".claude/holdfast/sidecars", "a file where the folder belongs")
+    state_dir = Surroundings.from_environment(declared.environment()).state_dir or ""
+    os.makedirs(counts.path(hooklog.folder(state_dir, str(declared.root.resolve()))))
     started = compaction_cycle.start()
     assert "phase 4 of 10: SEO Generation" in started.guidance
     assert started.message.startswith(f"Workflow restored: {NAME}")

@@ -175,7 +175,7 @@ def test_a_part_that_is_not_needed_loads_nothing(
     code = (
         "import sys, holdfast.__main__ as m; sys.argv = ['holdfast', 'hook', '--part', '4'];"
         "assert m.main() == 0; assert 'pydantic' not in sys.modules;"
-        "assert 'holdfast.handlers' not in sys.modules; assert 'pathlib' not in sys.modules"
+        "assert 'holdfast.sync' not in sys.modules; assert 'pathlib' not in sys.modules"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
