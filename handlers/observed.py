@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from holdfast import journal, jsonlines
+from holdfast import journal, jsonlines, sessions
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
@@ -17,14 +17,29 @@ from holdfast.wire.replies import Nothing, Reply
 
 _ROOM = journal.LONGEST_LINE - 200  # bytes for one list
 _TEXT = 200
+_NOTHING_RUNS = [{"listed": list[list[str]]()}]
 
 
 def handle(
     event: Task | Subagent, surroundings: Surroundings, clock: Clock, _entry: Entry
 ) -> Reply:
     records = [_task(event)] if isinstance(event, Task) else _subagent(event)
+    if records == _NOTHING_RUNS and not _anything_runs(event.envelope.session, surroundings):
+        # It comes with every compaction, by the summariser. Noted, it would have to be folded, and no
+        # restore could be prepared.
+        return Nothing()
     journal.note(surroundings, event.envelope.session, clock.now(), *records)
     return Nothing()
+
+
+def _anything_runs(session: str | None, surroundings: Surroundings) -> bool:
+    """Whether a subagent may be noted as running."""
+    claim = sessions.recall(surroundings.state_dir, session)
+    if claim is None or journal.waiting(surroundings.state_dir, session):
+        return True
+    from holdfast import observing  # noqa: PLC0415  # only the summariser's end comes here
+
+    return observing.anything_runs(claim.root, claim.session)
 
 
 def _task(event: Task) -> Mapping[str, object]:

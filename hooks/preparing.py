@@ -17,7 +17,7 @@ from holdfast import delivery, hooklog, jsonlines, project, sessions, settings
 from holdfast.atomic import own_name
 from holdfast.clock import EPOCH, Clock
 from holdfast.handlers import HANDLERS, pre_tool_use
-from holdfast.hooks import dispatch, prepared, quick, quickjson
+from holdfast.hooks import dispatch, marks, prepared, quick, quickjson
 from holdfast.hooks.witness import Witness, watching
 from holdfast.project import Surroundings
 from holdfast.wire import events
@@ -88,10 +88,15 @@ class Answers:
         return dict(found.answers) if found else {}
 
     def keep(self, kind: str, witness: Witness) -> None:
-        for path in _code():
+        code = _code()
+        if not self.answers or not all(
+            marks.is_settled(marks.of(path), self._begun) for path in code
+        ):
+            return  # what made them is just being replaced
+        for path in code:
             witness.saw(path)
         inputs = witness.inputs(self._begun)
-        if inputs is None or not self.answers:
+        if inputs is None:
             return
         kept = {
             "from": _nanoseconds(self.now),

@@ -14,6 +14,7 @@ from holdfast import clock, journal, observed, sidecar
 from holdfast.formats.base import Place, Workflow
 from holdfast.observed import MOST_FILES, Frame, Hands, Line, Work
 from holdfast.plaintext import one_line, units
+from holdfast.store import Store
 
 _KEY = "observed"  # in a sidecar
 _MOST = 20  # tasks and subagents that are told
@@ -95,6 +96,12 @@ def _clamped(value: Any, ahead: str, instead: str) -> Any:
         return [_clamped(each, ahead, instead) for each in value]
     late = isinstance(value, str) and len(value) == len(ahead) and value > ahead
     return instead if late and clock.parse(value) else value
+
+
+def anything_runs(root: str, session: str) -> bool:
+    """Whether a subagent of *session* is kept as running."""
+    record = sidecar.load(Store(root), sidecar.of_session(session))
+    return bool(observed.hands_of(record.get(_KEY)).running())
 
 
 def facts(

@@ -157,6 +157,19 @@ def test_a_second_restore_says_what_the_full_path_would_say_then(work: Project) 
     assert is_prepared(work, "SessionStart", source="compact")
 
 
+def test_the_end_of_the_summariser_leaves_the_restore_prepared(work: Project) -> None:
+    """It comes between the two, and says that nothing runs, as was known."""
+    ends = {"agent_id": "s1", "agent_type": "", "background_tasks": list[object]()}
+    before(work)
+    fire(work, "SubagentStop", **ends)
+    assert is_prepared(work, "SessionStart", source="compact")
+    fire(work, "SubagentStart", agent_id="a1", agent_type="Explore")
+    before(work)
+    assert b"Explore" in start(work).stdout
+    fire(work, "SubagentStop", **ends)
+    assert not is_prepared(work, "SessionStart", source="compact")
+
+
 def test_nothing_to_do_is_prepared_for_every_session(holdfast_project: Project) -> None:
     """Where no workflow is, nothing is loaded to say so."""
     before(holdfast_project)
