@@ -193,6 +193,7 @@ def _log(asked: Asked, answer: Answer, _: bytes | None) -> None:
     path, record, most = answer["log"]
     record |= {"at": asked.at, "source": asked.source[:100], "session": asked.session[:100]}
     record["ms"] = round((time.perf_counter() - asked.begun) * 1000, 1)
+    record["prepared"] = True
     if asked.name == "SessionStart" and not asked.part:
         record["transcript"] = (asked.text("transcript_path") or "")[:1000]
     if append(path, _encoded(record)) > most:

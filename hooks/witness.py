@@ -23,6 +23,7 @@ _CHANGING = (
     *("os.utime", "os.chmod", "shutil.", "subprocess.", "os.posix_spawn", "os.fork"),
 )
 _MANY = 16
+MOST = 20_000  # paths; to compare more would take longer than the full path saves
 _CODE = (".py", ".pyc", ".so")  # what is loaded meanwhile; which code runs, a set knows by itself
 
 
@@ -81,7 +82,9 @@ class Witness:
 
     def inputs(self, now: int) -> dict[str, list[list[Any]]] | None:
         """What was seen, as `prepared.find` compares it at another time; None where that is not certain."""
-        if self.blind or any(prepared.named(*each) for each in self._nothing_named):
+        if self.blind or len(self._seen) > MOST:
+            return None
+        if any(prepared.named(*each) for each in self._nothing_named):
             return None
         single: list[list[Any]] = []
         plain: list[str] = []

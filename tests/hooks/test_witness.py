@@ -177,6 +177,18 @@ def test_own_journals_must_be_absent(place: Path) -> None:
     assert witness.inputs(time.time_ns()) is None
 
 
+def test_more_than_can_be_compared_quickly_is_not_prepared(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository may have any number of files that look like plans."""
+    monkeypatch.setattr("holdfast.hooks.witness.MOST", 3)
+    witness = Witness()
+    with watching(witness):
+        for number in range(4):
+            (place / str(number)).exists()
+    assert witness.inputs(time.time_ns()) is None
+
+
 def test_afterwards_nothing_is_watched(place: Path) -> None:
     """The functions are what they were, and the audit is silent."""
     before = os.stat, os.lstat, os.readlink, os.access

@@ -88,6 +88,10 @@ def test_twenty_compactions_in_a_row(binary: Path, tmp_path: Path) -> None:
     # The stand-in's summaries say nothing of the workflow.
     status = place.holdfast("status")
     assert "compactions: 20, the last summary kept 0 of 23: not the name" in status
+    runs = json.loads(place.holdfast("log", "--json", "--last", "1000"))
+    restores = [each for each in runs if each["decided"].startswith("restored ")]
+    # All that was needed was there when the summary was; only the first has nothing to go by.
+    assert sum("prepared" in each for each in restores) >= len(restores) - 1 == 19
 
 
 def converse(session: PrintMode) -> None:

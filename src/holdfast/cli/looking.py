@@ -202,7 +202,7 @@ def _run_line(record: dict[str, object]) -> str:
     event = f"{record.get('event') or '?'}({record.get('source') or ''})"
     at = str(record.get("at", ""))[:19]
     who = str(record.get("session") or "-")[:8]
-    took = f"{record.get('ms')} ms"
+    took = f"{record.get('ms')} ms{', prepared' if record.get('prepared') else ''}"
     return one_line(f"{at}Z  {who:<8}  {event:<24}  {record.get('decided')}  [{took}]", 200)
 
 
