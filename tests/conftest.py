@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,6 +15,10 @@ from hypothesis import HealthCheck, settings
 
 from holdfast.project import variables_of_home
 from plugin import Plugin, copy_files, wheelhouse
+
+# For bench/. Behind all else: before the environment's own folder, what a build leaves in the repository
+# would tell what is installed.
+sys.path.append(str(Path(__file__).parents[1]))
 
 pytest_plugins = ["pytester"]
 

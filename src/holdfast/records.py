@@ -75,7 +75,7 @@ class Record:
         return hash(tuple(self.__dict__[name] for name in self._fields))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self._fields)
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._fields)
         return f"{type(self).__name__}({shown})"
 
 
@@ -87,7 +87,7 @@ def replace(record: R, **changes: Any) -> R:
 def as_dict(value: Any) -> Any:
     """*value* with a dict of the fields in place of each record in it."""
     if isinstance(value, Record):
-        return {name: as_dict(value.__dict__[name]) for name in value._fields}
+        return {name: as_dict(getattr(value, name)) for name in value._fields}
     if isinstance(value, dict):
         return {key: as_dict(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)) and type(value) in {list, tuple}:
