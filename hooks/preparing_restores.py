@@ -22,7 +22,6 @@ from holdfast import (
 )
 from holdfast.clock import Clock
 from holdfast.delivery import Delivery
-from holdfast.formats.base import Workflow
 from holdfast.formats.registry import format_of
 from holdfast.handlers import pre_compact, reading_part, session_start
 from holdfast.hooks import prepared, quick, standing
@@ -75,7 +74,6 @@ class _Start(NamedTuple):
     again: bytes = b""  # the same once more: then no file has changed since the last restore
     delivered: bytes = b""
     parts: Sequence[bytes] = ()
-    chosen: Workflow | None = None
 
 
 def prepare(here: Surroundings, session: str | None, clock: Clock) -> None:
@@ -162,7 +160,7 @@ def _start(synced: Synced, before: Delivery | None) -> _Start | None:
     first, delivered = told(before)
     again, _ = told(delivered)
     parts = [Restored(part).outcome().stdout for part in plan.parts]
-    return _Start(first, again.stdout, delivery.encoded(delivered), parts, chosen)
+    return _Start(first, again.stdout, delivery.encoded(delivered), parts)
 
 
 def _restore(
@@ -172,14 +170,15 @@ def _restore(
     answer = _answer(kept, here, synced, "SessionStart", start.first)
     kept.answers[prepared.start("compact")] = answer
     kept.answers[prepared.start("compact", prepared.MORE)] = {}
-    if start.chosen is None:
+    chosen = synced.choice().chosen
+    if chosen is None:
         return
     for number, text in enumerate(start.parts, 1):
-        what = reading_part.decided(number, len(start.parts), start.chosen.name)
+        what = reading_part.decided(number, len(start.parts), chosen.name)
         part = _answer(kept, here, synced, "SessionStart", _Told(text, what, []))
         kept.answers[prepared.start("compact", str(number))] = part
     if synced.place.user_folder:
-        restored = compactions.restore_of(synced.place, start.chosen, synced.session)
+        restored = compactions.restore_of(synced.place, chosen, synced.session)
         path = counts.path(synced.place.user_folder)
         answer["count"] = [path, counts.line_of(restored)]
     if synced.session:

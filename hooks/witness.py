@@ -104,7 +104,8 @@ class Witness:
 
     def _together(self, folder: str, paths: list[str]) -> list[Any]:
         """One number in place of the marks of all *paths*, which lie below *folder*."""
-        names = [os.path.relpath(path, folder) for path in paths]
+        begin = len(folder.rstrip(os.sep)) + 1
+        names = [path[begin:] for path in paths]
         return [folder, names, marks.joined(self._seen[path][1] for path in paths)]
 
 

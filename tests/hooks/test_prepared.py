@@ -239,6 +239,20 @@ def test_switched_off_is_prepared(where: str, work: Project) -> None:
     assert is_prepared(work, "PreToolUse", **edit)
 
 
+@pytest.mark.parametrize(
+    "command", ["gate start login --title Login", "pipeline start generation --scene 0204"]
+)
+def test_a_restore_of_another_format_is_prepared(command: str, holdfast_project: Project) -> None:
+    """Whatever is made when it is asked for is compared by what it says."""
+    project = holdfast_project
+    begun = project.run(*command.split(), session=SESSION, check=False)
+    assert begun.returncode == 0, begun.stderr
+    before(project)
+    before(project)
+    assert is_prepared(project, "PreCompact", trigger="auto")
+    assert is_prepared(project, "SessionStart", source="compact")
+
+
 def test_a_skill_that_writes_its_compactions_down_takes_the_full_path(
     holdfast_project: Project,
 ) -> None:
