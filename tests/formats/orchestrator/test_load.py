@@ -48,7 +48,7 @@ while time.monotonic() < until:
         lifecycle.change(place(), tasks.start_task, task)
         lifecycle.change(place(), tasks.complete_task, task, cost="$0.01")
         done["tasks"].append(task)
-    lesson = f"{number}.{turn} " + "x" * random.randrange(3000)
+    lesson = f"{number}.{turn} " + "x" * random.randrange(1, 3000)
     lifecycle.change(place(), learnings.learn, "insight", lesson, pattern="", context="")
     done["lessons"].append(lesson)
     if turn % 5 == number % 5:
