@@ -25,11 +25,10 @@ def main(raw: bytes, arguments: Sequence[str] = ()) -> int:
     """Answer the event in *raw*, for which nothing is prepared."""
     shortlived.begin()
     surroundings, clock = Surroundings.from_environment(), Clock.from_environment()
-    done = _run(raw, surroundings, clock, arguments)
-    outcome = done.outcome
+    outcome, event = _run(raw, surroundings, clock, arguments)
     code = pipes.write(outcome.stdout, _line(outcome.stderr), outcome.code)
-    if done.event is not None:
-        boundary.quietly(lambda: _prepare(done, surroundings, clock), None)
+    if event is not None:
+        _prepare(event, outcome, surroundings, clock)
     return code
 
 
@@ -37,11 +36,23 @@ def _line(text: str) -> bytes:
     return text.encode("utf-8", "replace") + b"\n" if text else b""
 
 
-def _prepare(done: Run, surroundings: Surroundings, clock: Clock) -> None:
+def _prepare(
+    event: events.Event, outcome: replies.Outcome, surroundings: Surroundings, clock: Clock
+) -> None:
+    """Prepare what comes next. That it fails costs only time; the log tells why hooks are slow then."""
     from holdfast.hooks import preparing
 
-    if done.event is not None:
-        preparing.after(done.event, done.outcome, surroundings, clock)
+    def prepare() -> replies.Outcome:
+        preparing.after(event, outcome, surroundings, clock)
+        return outcome
+
+    entry = hooklog.Entry()
+    entry.event, entry.session = event.envelope.name, event.envelope.session or ""
+    boundary.guard(entry, prepare)
+    if entry.decided:
+        entry.decided = f"answered, but nothing is prepared: {entry.decided}"
+        root = root_for_new(event.envelope.cwd or surroundings.cwd, surroundings.client_project)
+        hooklog.append(surroundings.state_dir, root, entry.line(clock.now(), 0.0))
 
 
 def run(

@@ -54,11 +54,15 @@ class Asked:
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1000:06}Z"
 
     def text(self, key: str) -> str | None:
-        return text_of(self.payload, key)
+        value = self.payload.get(key)
+        return value if isinstance(value, str) and value and "\0" not in value else None
 
 
 def is_supported() -> bool:
-    """Whether marks tell every change: on Windows no time is kept that nobody can set."""
+    """Whether marks tell every change: on Windows no time is kept that nobody can set.
+
+    And what `simulate` plays is looked at anew each time, since it is to leave no trace.
+    """
     return os.name == "posix" and not os.environ.get("HOLDFAST_PLAYED")
 
 
@@ -71,11 +75,6 @@ def now() -> int:
 
     moment = clock.parse(fixed)
     return time.time_ns() if moment is None else round(moment.timestamp() * 1_000_000) * 1000
-
-
-def text_of(payload: Answer, key: str) -> str | None:
-    value = payload.get(key)
-    return value if isinstance(value, str) and value and "\0" not in value else None
 
 
 def _mapping(value: object) -> Answer:

@@ -431,6 +431,16 @@ def test_what_is_prepared_is_private(work: Project) -> None:
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
 
 
+def test_the_log_tells_where_nothing_can_be_prepared(work: Project) -> None:
+    """Hooks are slow then, and somebody will want to know why. The answer is as ever."""
+    expected = before(work)
+    kept = Path(state_dir(work)) / "prepared"
+    shutil.rmtree(kept)
+    kept.write_text("a file where the folder belongs")
+    assert before(work) == expected
+    assert "nothing is prepared" in str(log_of(work)[-1]["decided"])
+
+
 def test_old_answers_are_removed(work: Project) -> None:
     """Of sessions that nobody has heard of for a month; and texts that nothing refers to."""
     before(work)
