@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast import marks
 from holdfast.digests import digest
-from holdfast.hooks import marks, quickjson
+from holdfast.hooks import quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

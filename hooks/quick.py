@@ -63,7 +63,7 @@ def is_supported() -> bool:
 
     And what `simulate` plays is looked at anew each time, since it is to leave no trace.
     """
-    return os.name == "posix" and not os.environ.get("HOLDFAST_PLAYED")
+    return hasattr(os, "geteuid") and not os.environ.get("HOLDFAST_PLAYED")
 
 
 def now() -> int:

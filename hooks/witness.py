@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from holdfast.hooks import marks, prepared
+from holdfast import marks
+from holdfast.hooks import prepared
 
 _ASKING = ("stat", "lstat", "readlink", "access")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

@@ -272,7 +272,7 @@ GUARDED = {
     "killpg": {"build.py"},
     "SIGKILL": {"build.py"},
     "fchmod": {"atomic.py"},
-    "geteuid": {"prepared.py"},
+    "geteuid": {"prepared.py"},  # asked for only where `quick.is_supported`
     "O_NOFOLLOW": set[str](),
     "O_NONBLOCK": set[str](),
     "O_BINARY": set[str](),

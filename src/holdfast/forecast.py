@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable
 from datetime import datetime
 
-from holdfast import jsonlines, sessions
+from holdfast import jsonlines, marks, sessions
 from holdfast.atomic import replace_file
 from holdfast.homes import file_of
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
@@ -28,7 +28,7 @@ def record(
     if not state_dir or not session:
         return
     path = file_of(state_dir, _KIND, session, "json")
-    prints = {file: _print(file) for file in files}
+    prints = {file: marks.of(file, marks.LISTED) for file in files}
     noted = stamped(_KIND, {"parts": parts, "files": prints})
     if jsonlines.read(path, _LARGEST) == [noted] or left_alone_in(_KIND, path):
         return
@@ -47,7 +47,7 @@ def parts(state_dir: str | None, session: str | None) -> int | None:
             case _ if is_newer(_KIND, noted):
                 return None
             case {"parts": int(count), "files": dict(files)}:
-                same = all(_print(str(file)) == was for file, was in files.items())
+                same = all(marks.of(str(file), marks.LISTED) == was for file, was in files.items())
                 return count if same else None
     return None
 
@@ -55,13 +55,3 @@ def parts(state_dir: str | None, session: str | None) -> int | None:
 def forget(state_dir: str | None, session: str | None) -> None:
     """The session has another workflow now."""
     sessions.forget(state_dir, _KIND, session, "json")
-
-
-def _print(file: str) -> list[int]:
-    """What changes with the file, or with the link that leads to it."""
-    found: list[int] = []
-    for look in (os.lstat, os.stat):
-        with contextlib.suppress(OSError, ValueError):
-            status = look(file)
-            found += [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-    return found

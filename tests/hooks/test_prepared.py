@@ -497,7 +497,7 @@ OURS = {
         "holdfast.bootstrap.marker",
     ),
     *("holdfast.handlers", "holdfast.hooks", "holdfast.hooks.launch", "holdfast.hooks.quick"),
-    *("holdfast.hooks.prepared", "holdfast.hooks.marks", "holdfast.hooks.quickjson"),
+    *("holdfast.hooks.prepared", "holdfast.marks", "holdfast.hooks.quickjson"),
 }
 PARTS_OF_PYTHON = {"__future__", "_json", "_sha256", "_sha2"}
 

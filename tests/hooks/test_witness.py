@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hooks import marks, prepared
+from holdfast import marks
+from holdfast.hooks import prepared
 from holdfast.hooks.witness import Witness, watching
 from holdfast.regular import read_file
 

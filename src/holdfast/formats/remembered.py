@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from holdfast import __version__
+from holdfast import __version__, marks
 from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.formats.base import Place
@@ -28,9 +28,6 @@ Stamp: TypeAlias = list[int]
 _WORTH = 16  # files; so many more are read again before the rows are written anew
 _MOST = 20_000  # rows
 _LARGEST = 64 * 1024 * 1024
-# A file that was written so shortly before it was read may be written again without another stamp:
-# clocks of file systems tick up to two seconds apart.
-_SETTLED = 2_000_000_000  # nanoseconds
 
 
 class Memory:
@@ -61,7 +58,7 @@ class Memory:
 
     def note(self, name: str, stamp: Stamp | None, facts: Sequence[Any]) -> None:
         """That *name*, with a *stamp* from before it was read, says these *facts*, as JSON has them."""
-        if self._path and stamp and _changed_at(stamp) < self._began - _SETTLED:
+        if self._path and stamp and marks.is_settled(stamp, self._began):
             self._rows[name] = self._seen[name] = [stamp, list(facts)]
             self._read += 1
 
@@ -75,15 +72,6 @@ class Memory:
         with contextlib.suppress(OSError, ValueError):
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             replace_file(self._path, json.dumps(record).encode(), mode=0o600)
-
-
-def stamp_of(status: os.stat_result) -> Stamp:
-    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-
-
-def _changed_at(stamp: Stamp) -> int:
-    """The latest time in a stamp, or in those of several files behind one another."""
-    return max(*stamp[2::4], *stamp[3::4])
 
 
 def mtime_of(stamp: Stamp) -> float:
@@ -109,7 +97,7 @@ def listed(folder: Path, ending: str) -> list[tuple[Path, Stamp | None]]:
 def _stamp(entry: os.DirEntry[str]) -> Stamp | None:
     try:
         # Asked of `os`, so that it is seen what an answer follows from.
-        return None if entry.is_symlink() else stamp_of(os.lstat(entry.path))
+        return None if entry.is_symlink() else marks.numbers(os.lstat(entry.path))
     except OSError:
         return None
 

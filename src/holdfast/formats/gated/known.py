@@ -12,11 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from holdfast import marks
 from holdfast.formats.gated import files, reconcile
 from holdfast.formats.gated.files import Found, HeldState, HeldStatus, Run
 from holdfast.formats.gated.model import PHASES, PhaseName, State
 from holdfast.formats.holding import Unusable
-from holdfast.formats.remembered import Memory, Stamp, mtime_of, stamp_of
+from holdfast.formats.remembered import Memory, Stamp, mtime_of
 from holdfast.store import Store
 
 _OF_A_FILE = 4  # numbers in a stamp
@@ -147,7 +148,7 @@ def _stamp(folder: Path) -> Stamp | None:
             continue
         if stat.S_ISLNK(status.st_mode):
             return None
-        found += stamp_of(status)
+        found += marks.numbers(status)
     return found
 
 

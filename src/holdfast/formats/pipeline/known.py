@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from holdfast import marks
 from holdfast.errors import StateUnreadable
 from holdfast.formats.holding import Unusable
 from holdfast.formats.pipeline import places, states
 from holdfast.formats.pipeline.places import Location
 from holdfast.formats.pipeline.states import Held
-from holdfast.formats.remembered import Memory, stamp_of
+from holdfast.formats.remembered import Memory
 from holdfast.regular import read_file
 from holdfast.store import LARGEST, Store
 from holdfast.versions import is_newer, stamped
@@ -104,7 +105,7 @@ def look(store: Store, location: Location, memory: Memory | None = None) -> Seen
             seen.stamps[workflow_id] = stamp
             if memory:
                 facts = [*seen.rows[-1][1:], *held.row]
-                memory.note(location.state(workflow_id), stamp_of(status), facts)
+                memory.note(location.state(workflow_id), marks.numbers(status), facts)
     all_known = len(known) == len(seen.rows) == len(seen.stamps) and not seen.held
     indexed = _index_stamp(store, location)
     has_index = indexed is not None or not (store.root / location.states).is_dir()
@@ -117,7 +118,7 @@ def _recall(
 ) -> bool:
     """Whether *entry* is in *memory*; then it is among what is *seen*."""
     workflow_id = entry.name.removesuffix(".json")
-    facts = memory.recall(seen.location.state(workflow_id), stamp_of(status))
+    facts = memory.recall(seen.location.state(workflow_id), marks.numbers(status))
     if facts is None:
         return False
     beyond = len(Row._fields) - 1

@@ -49,6 +49,11 @@ def _numbers(status: os.stat_result, how: int) -> list[int]:
     # Of a folder that nobody listed it does not matter what is put there.
     if how != LISTED and stat.S_ISDIR(status.st_mode):
         return [status.st_ino]
+    return numbers(status)
+
+
+def numbers(status: os.stat_result) -> list[int]:
+    """The mark of a plain file, of which *status* was asked already."""
     return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
@@ -90,8 +95,11 @@ def _joined(numbers: list[int]) -> int:
 
 
 def is_settled(mark: Mark, now: int) -> bool:
-    """Whether a later change would leave another mark, when it was taken at *now* in nanoseconds."""
-    times = mark[2:4] + mark[6:8] if mark else []
+    """Whether a later change would leave another mark, when it was taken at *now* in nanoseconds.
+
+    So for several marks behind one another.
+    """
+    times = mark[2::4] + mark[3::4] if mark else []
     return all(now - time > (_TICK if time % _SECOND else _COARSE) for time in times)
 
 
