@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def answer(raw: bytes, arguments: Sequence[str]) -> bytes | None:
     """What to print; None where the full path has to be taken."""
-    if len(raw) > pipes.LARGEST or not is_supported():
+    if len(raw) > pipes.LARGEST or pipes.holds_too_much(raw) or not is_supported():
         return None
     try:
         asked = Asked(raw, arguments)

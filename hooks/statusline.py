@@ -75,6 +75,8 @@ def run(raw: bytes, *, ends_at_once: bool = False) -> str:
 def _loads(raw: bytes) -> object:
     """The value in *raw*; None where it is no JSON."""
     found = None
+    if pipes.holds_too_much(raw):
+        return None
     try:
         from holdfast.hooks import quickjson
 

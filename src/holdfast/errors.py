@@ -39,6 +39,10 @@ class StateUnreadable(HoldfastError):
         self.reason = reason
 
 
+class StateOutOfReach(StateUnreadable):
+    """The system did not let us read a file, which may be as good as ever: it stays where it is."""
+
+
 class StateLocked(HoldfastError):
     """Somebody else held the lock for the whole time that we were willing to wait."""
 

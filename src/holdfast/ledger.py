@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from holdfast import clock
-from holdfast.errors import NewerRecord, StateUnreadable
+from holdfast.errors import NewerRecord, StateOutOfReach, StateUnreadable
 from holdfast.records import Record, as_dict, made
 from holdfast.regular import read_json
 from holdfast.store import COMMAND_WAIT, LARGEST, Store
@@ -40,7 +40,8 @@ class Ledger(Record, frozen=False):
     ignored: dict[str, str] = made(factory=dict)  # key -> name
     untold: list[str] = made(factory=list)
     damaged: bool = False  # the file was unreadable; this is its copy
-    newer: str = ""  # what to say where a newer Holdfast has written it; then it cannot be saved
+    # What to say where it cannot be saved: a newer Holdfast has written it, or it is out of reach.
+    newer: str = ""
 
     def check(self) -> None:
         """NewerRecord when it cannot be saved, to be called before anything else is changed."""
@@ -56,19 +57,25 @@ _MOST_UNTOLD = 10
 def load(store: Store) -> Ledger:
     """What is noted. A ledger that cannot be read is replaced by the copy of its last good state."""
     path = store.private / _FILE
-    if not os.path.lexists(path):
+    if not os.path.lexists(path) or not store.holds(path.parent):
         return Ledger()
     try:
-        return _parsed(read_json(path, LARGEST), store.relative(path))
+        return _parsed(read_json(path, LARGEST, follow=False), store.relative(path))
+    except StateOutOfReach as error:
+        trouble, out_of_reach = error.reason, True
     except StateUnreadable as error:
-        trouble = error.reason
+        trouble, out_of_reach = error.reason, False
     try:
         copy = store.private / _COPY
-        ledger = _parsed(read_json(copy, LARGEST), store.relative(copy))
+        ledger = _parsed(read_json(copy, LARGEST, follow=False), store.relative(copy))
     except StateUnreadable:
         ledger = Ledger()
-    ledger.damaged = True
-    ledger.untold.append(f"{store.relative(path)} could not be read: {trouble}")
+    told = f"{store.relative(path)} could not be read: {trouble}"
+    if out_of_reach:  # it may be as good as ever, and newer than the copy
+        ledger.newer = f"{told}; nothing is noted there until it can be"
+    else:
+        ledger.damaged = True
+    ledger.untold.append(ledger.newer or told)
     return ledger
 
 

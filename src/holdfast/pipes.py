@@ -6,6 +6,8 @@ import os
 import sys
 
 LARGEST = 8 * 1024 * 1024  # bytes of hook input
+# Objects and lists. Brackets count in texts as well; a tool's output may have many, and none of ours is read.
+MOST_HOLDERS = 1_000_000
 _CHUNK = 1024 * 1024
 _DRAINED = 256 * _CHUNK
 
@@ -25,6 +27,11 @@ def read_stdin() -> bytes:
         if dropped > _DRAINED:
             break
     return b"".join(kept)
+
+
+def holds_too_much(raw: bytes) -> bool:
+    """Whether to understand *raw* as JSON could take more room than a hook may have."""
+    return raw.count(b"{") + raw.count(b"[") > MOST_HOLDERS
 
 
 def write(stdout: bytes, stderr: bytes = b"", code: int = 0) -> int:

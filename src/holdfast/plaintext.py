@@ -9,10 +9,11 @@ CONTEXT_LIMIT = 9_500  # units for the model; the client replaces what is over 1
 NOTE_LIMIT = 800  # units for the summariser
 
 # Control characters (C0 without tab and line ends, DEL, C1), marks and overrides of direction,
-# invisible joiners and tags that hide text, and lone surrogates, which no UTF-8 encoder accepts.
+# invisible joiners, tags and selectors that hide text, and lone surrogates, which no UTF-8 encoder
+# accepts.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
-    "\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 # Terminal escapes go whole, so that "\x1b[31mred" becomes "red" and not "[31mred".
 # A title that is not ended on its line is text; of that only the escape itself goes.
@@ -20,17 +21,19 @@ _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256
 # A closing tag could end the element that the client wraps hook text in, and an opening one could
 # start one of the client's own. Their "<" is replaced, not removed: removing one tag may join the
 # halves of another.
-_CLIENT_TAGS = (
+_CLIENT_TAGS: tuple[str, ...] = (
     *("system-reminder", "user-prompt-submit-hook", "session-start-hook", "persisted-output"),
     *("local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-input"),
     *("bash-stdout", "bash-stderr", "command-name", "command-message", "command-args"),
     *("task-notification", "tool-use-error", "new-diagnostics", "ide-selection", "ide-opened-file"),
     *("function-calls", "function-results", "function-result"),
 )
+_UNHYPHENED_TAGS = tuple(each.replace("-", "") for each in _CLIENT_TAGS)
 # What a reader may pass over between the letters of a tag, and what may stand for its dash.
 _INVISIBLE = "\u00ad\u034f\u180b-\u180e\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff"
 _TAG = re.compile(rf"<(?=[\s/{_INVISIBLE}]*([A-Za-z][^<>]{{0,80}}))")
 _PASSED_OVER = re.compile(f"[{_INVISIBLE}]+")
+_SOFT_HYPHEN = "\u00ad"  # read as a hyphen or as nothing
 _DASHES = re.compile("[_ \u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 _CLOSING_TAG = re.compile(r"<(?=\s*/\s*[A-Za-z])")
 _SPACE = re.compile(r"\s+")
@@ -53,9 +56,11 @@ def quoted(text: str) -> str:
 
 
 def _unless_harmless(tag: re.Match[str]) -> str:
-    name = _DASHES.sub("-", _PASSED_OVER.sub("", tag[1])).lower()
+    name, names = _DASHES.sub("-", _PASSED_OVER.sub("", tag[1])).lower(), _CLIENT_TAGS
+    if _SOFT_HYPHEN in tag[1]:
+        name, names = name.replace("-", ""), _UNHYPHENED_TAGS
     found = name.startswith("antml:") or any(
-        name.startswith(each) and not name[len(each) :][:1].isalpha() for each in _CLIENT_TAGS
+        name.startswith(each) and not name[len(each) :][:1].isalpha() for each in names
     )
     return "‹" if found else "<"
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 import time
 from collections.abc import Callable
 
-from holdfast.errors import AnyPath, StateUnreadable
+from holdfast.errors import AnyPath, StateOutOfReach, StateUnreadable
 from holdfast.openflags import BYTES, NO_LINK, NO_WAIT
 
+_MOST_DOTS = 100  # on a line of TOML; Python's reader takes the square of a key's parts in memory
+_MOST_HOLDERS = 200_000  # objects and lists; each takes many times the room that it has in a file
 DEEPEST = 64  # levels of JSON; more would break the tools that write it again
+# These tell of the file; all other errors tell of the system, and may be over in a moment.
+_WHAT_LIES_THERE = {
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
+    *(errno.EINVAL, errno.ENXIO, errno.ENODEV),
+}
 # A tool that writes in place may be half way through. Such a file is given this long.
 _SETTLING = 1.0  # seconds
 
@@ -23,7 +31,7 @@ def read_file(path: AnyPath, limit: int, *, follow: bool = True) -> tuple[bytes,
     try:
         descriptor = os.open(path, flags)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise StateUnreadable(path, _reason(error)) from error
+        raise _unreadable(path, error) from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -32,7 +40,7 @@ def read_file(path: AnyPath, limit: int, *, follow: bool = True) -> tuple[bytes,
             raise StateUnreadable(path, f"larger than {limit} bytes")
         data = _read(descriptor, limit + 1)
     except OSError as error:
-        raise StateUnreadable(path, _reason(error)) from error
+        raise _unreadable(path, error) from error
     finally:
         os.close(descriptor)
     if len(data) > limit:  # it has grown since
@@ -40,8 +48,12 @@ def read_file(path: AnyPath, limit: int, *, follow: bool = True) -> tuple[bytes,
     return data, status.st_mtime
 
 
-def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+def _unreadable(path: AnyPath, error: OSError | ValueError) -> StateUnreadable:
+    if not isinstance(error, OSError):
+        return StateUnreadable(path, str(error))
+    reason = error.strerror or str(error)
+    is_what_lies_there = error.errno in _WHAT_LIES_THERE
+    return (StateUnreadable if is_what_lies_there else StateOutOfReach)(path, reason)
 
 
 def _read(descriptor: int, most: int) -> bytes:
@@ -61,7 +73,9 @@ def has_something(path: str) -> bool:
 
 
 def decode_json(raw: bytes, *, constant: Callable[[str], object] = str) -> object:
-    """The JSON in *raw*; ValueError when it is none, or nested deeper than DEEPEST."""
+    """The JSON in *raw*; ValueError when it is none, holds too much, or is nested deeper than DEEPEST."""
+    if raw.count(b"{") + raw.count(b"[") > _MOST_HOLDERS:
+        raise ValueError(f"more than {_MOST_HOLDERS:,} objects and lists")
     # Python writes NaN and Infinity, which are no JSON; as text they survive being written again.
     try:
         value = json.loads(raw.decode("utf-8-sig"), parse_constant=constant)
@@ -80,10 +94,22 @@ def decode_json(raw: bytes, *, constant: Callable[[str], object] = str) -> objec
     raise ValueError(f"nested deeper than {DEEPEST} levels")
 
 
-def read_json(path: AnyPath, limit: int) -> object:
-    """The JSON in the regular file *path*, or StateUnreadable."""
+def decode_toml(raw: bytes) -> dict[str, object]:
+    """The TOML in *raw*; ValueError when it is none, or has keys of too many parts."""
+    import tomllib  # noqa: PLC0415  # most projects have no such file and need not pay for it
+
+    if any(line.count(b".") > _MOST_DOTS for line in raw.splitlines()):
+        raise ValueError(f"a line with more than {_MOST_DOTS} dots")
     try:
-        return decode_json(read_file(path, limit)[0])
+        return tomllib.loads(raw.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def read_json(path: AnyPath, limit: int, *, follow: bool = True) -> object:
+    """The JSON in the regular file *path*, or StateUnreadable. Unless *follow*, it may be no link."""
+    try:
+        return decode_json(read_file(path, limit, follow=follow)[0])
     except ValueError as error:
         raise StateUnreadable(path, f"not JSON: {error}") from error
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import SettingsInvalid, StateUnreadable
 from holdfast.project import contains
-from holdfast.regular import read_file
+from holdfast.regular import decode_toml, read_file
 
 PROJECT_FILE = os.path.join(".claude", "holdfast.toml")
 LARGEST = 64 * 1024
@@ -96,13 +96,11 @@ def _restore_of(values: Mapping[str, object]) -> dict[str, str]:
 def _read(path: str, *, within: str | None) -> dict[str, object]:
     if within and not contains(os.path.realpath(within), os.path.realpath(path)):
         raise SettingsInvalid(path, "leads outside the project")
-    import tomllib  # noqa: PLC0415  # most projects have no settings file and need not pay for it
-
     try:
-        values = tomllib.loads(read_file(path, LARGEST)[0].decode("utf-8-sig"))
+        values = decode_toml(read_file(path, LARGEST)[0])
     except StateUnreadable as error:
         raise SettingsInvalid(path, error.reason) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise SettingsInvalid(path, " ".join(str(error).split())) from error
     checked: dict[str, object] = {}
     for key, value in values.items():

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.digests import digest
-from holdfast.errors import StateUnreadable
+from holdfast.errors import StateOutOfReach, StateUnreadable
 from holdfast.regular import read_json
 from holdfast.store import LARGEST, Store
 from holdfast.versions import left_alone_in, refuse_newer, stamped
@@ -40,10 +40,13 @@ def load(store: Store, key: str) -> dict[str, Any]:
     return _read(_path(store, key), key) or {}
 
 
-def _read(path: Path, key: str) -> dict[str, Any] | None:
+def _read(path: Path, key: str, *, strict: bool = False) -> dict[str, Any] | None:
+    """What the file says; where it is out of reach, the error too if *strict*."""
     try:
-        record = read_json(path, LARGEST)
-    except StateUnreadable:
+        record = read_json(path, LARGEST, follow=False)
+    except StateUnreadable as error:
+        if strict and isinstance(error, StateOutOfReach):
+            raise
         return None
     return record if isinstance(record, dict) and record.get("workflow") == key else None
 
@@ -62,7 +65,7 @@ def put(
     """The same for who holds the lock already."""
     path = _path(store, key)
     refuse_newer("sidecar", path, store.relative(path))
-    before = _read(path, key)
+    before = _read(path, key, strict=True)
     if before is None and path.is_file():  # damaged: kept, though not for use
         store.set_aside(path, f"{path.stat().st_mtime:.0f}", move=True)
     after = {**change(before or {}), **stamped("sidecar", {"workflow": key})}

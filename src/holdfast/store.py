@@ -64,6 +64,7 @@ class Store:
         """Hold the project's lock, or raise StateLocked after *wait* seconds."""
         self._prepare()
         with locked(self.private / "lock", wait):
+            self._clear_up()
             yield
 
     def _prepare(self) -> None:
@@ -75,11 +76,19 @@ class Store:
         try:
             self.private.parent.mkdir(exist_ok=True)
             self.private.mkdir(mode=0o700, exist_ok=True)
+            if stat.S_IMODE(self.private.stat().st_mode) & 0o077:  # it came with a clone
+                self.private.chmod(0o700)
             (self.private / "tmp").mkdir(exist_ok=True)
             if not ignore.exists():
                 replace_file(str(ignore), b"*\n", mode=0o600)
         except OSError as error:
             raise StateUnwritable(self.private, error.strerror or str(error)) from error
+
+    def _clear_up(self) -> None:
+        """Remove what was being written by somebody who was killed: nobody else writes in the lock."""
+        with contextlib.suppress(OSError), os.scandir(self.private / "tmp") as left:
+            for entry in left:
+                os.unlink(entry.path)
 
     def holds(self, path: Path) -> bool:
         """Whether *path*, wherever links lead it, lies in the project."""
@@ -169,7 +178,8 @@ class Store:
         return os.path.join(self._copies, self._copies_name(self.relative(path)))
 
     def copies(self, path: Path) -> Copies | None:
-        return _read_copies(self._copies_file(path))
+        copies = self._copies_file(path)
+        return _read_copies(copies) if self.holds(Path(self._copies)) else None
 
     def copies_left_alone(self, path: Path) -> str:
         """What to say of copies of *path* that a newer Holdfast has made."""
@@ -217,6 +227,8 @@ class Store:
 
     def all_copies(self) -> list[Copies]:
         folder = self.private / "copies"
+        if not self.holds(folder):
+            return []
         try:
             names = sorted(os.listdir(folder))
         except OSError:
@@ -227,8 +239,8 @@ class Store:
             copies
             for name, copies in found
             if copies
-            and _same_name(self._copies_name(copies.path), name)
             and _is_below(copies.path)
+            and _same_name(self._copies_name(copies.path), name)
         ]
 
     def keep(self, path: Path, good: bytes, previous: bytes | None) -> None:
@@ -316,6 +328,10 @@ def _same_name(name: str, other: str) -> bool:
 
 def _is_below(path: str) -> bool:
     """Whether *path* stays below the folder that it is joined to, on every system."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:  # a lone surrogate that no file name can hold
+        return False
     windows = PureWindowsPath(path)
     return not windows.anchor and ".." not in windows.parts
 
@@ -332,7 +348,7 @@ def _mode_for(path: Path) -> int:
 
 def _read_copies(path: str) -> Copies | None:
     try:
-        record = read_json(path, 3 * LARGEST)
+        record = read_json(path, 3 * LARGEST, follow=False)
         mtime = os.stat(path).st_mtime
     except (StateUnreadable, OSError):
         return None

@@ -13,14 +13,13 @@ format allows, by the paths that are its own, and only to files that are as they
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from holdfast.digests import digest
-from holdfast.errors import HoldfastError, StateUnreadable
+from holdfast.errors import HoldfastError, StateOutOfReach, StateUnreadable
 from holdfast.regular import read_file, read_json
 from holdfast.store import LARGEST, Store
 from holdfast.versions import refuse_newer, stamped
@@ -118,7 +117,7 @@ def begun(store: Store, name: str) -> dict[str, object] | None:
         return None
     refuse_newer("unfinished", note, store.relative(note))
     try:
-        record = read_json(note, _LARGEST)
+        record = read_json(note, _LARGEST, follow=False)
     except StateUnreadable:
         return {}
     return record if isinstance(record, dict) else {}
@@ -164,9 +163,13 @@ def _make(store: Store, change: Change) -> None:
 
 
 def _content(path: Path) -> bytes | None:
-    with contextlib.suppress(StateUnreadable):
+    """What the file holds; None where there is none to read. Out of reach is not the same as gone."""
+    try:
         return read_file(path, _LARGEST, follow=False)[0]
-    return None
+    except StateOutOfReach:
+        raise
+    except StateUnreadable:
+        return None
 
 
 def _digest(data: bytes | None) -> str | None:

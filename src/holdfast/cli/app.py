@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -195,6 +195,17 @@ def pairs(values: Sequence[str]) -> dict[str, Any]:
         if not sign or not key.strip():
             raise click.BadParameter(f"{value!r} is not of the form key=value")
         found[key.strip()] = scalar(text.strip())
+    return found
+
+
+def read_again(workflows: Iterable[Workflow], key: str) -> Workflow:
+    """Workflow *key* among those that were read after it was changed."""
+    found = next((each for each in workflows if each.key == key), None)
+    if found is None:  # the disk fails, or somebody was quick
+        raise HoldfastError(
+            "it was changed as you asked, but cannot be read now",
+            hint="See where things stand: holdfast list",
+        )
     return found
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
 
 import click
@@ -39,9 +41,20 @@ class Commands(click.Group):
             raise Stopped(error) from error
         except HoldfastError as error:
             raise Failed(error) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever reads has gone, and click ends quietly
+                raise
+            raise Failed(_of_the_system(error)) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         return list(self.commands)
+
+
+def _of_the_system(error: OSError) -> HoldfastError:
+    reason = error.strerror or str(error)
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    hint = "See to what the system says is wrong, and look where things stand: holdfast status"
+    return HoldfastError(f"{where}{reason}", hint=hint)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from holdfast.errors import StateUnreadable
+from holdfast.errors import StateOutOfReach, StateUnreadable
 from holdfast.formats.document import Document
 from holdfast.formats.strictness import problems_of
 from holdfast.regular import decode_json, read_settled_json
@@ -95,6 +95,8 @@ class Kind(Generic[D, K]):
             return Unusable(path, "leads outside the project", "foreign")
         try:
             raw, mtime, data = read_settled_json(path, LARGEST)
+        except StateOutOfReach as error:
+            return self._from_copy(store, path, (error.reason,), {})
         except StateUnreadable as error:
             return self._from_copy(store, path, (error.reason,), None)
         if not isinstance(data, dict) or not self.has_shape(data):
@@ -116,7 +118,7 @@ class Kind(Generic[D, K]):
     def _from_copy(
         self, store: Store, path: Path, problems: tuple[str, ...], data: dict[str, Any] | None
     ) -> K | Unusable:
-        """*data* is what the file says where that is JSON of the right shape."""
+        """*data* is what the file says where that is JSON of the right shape, or out of reach."""
         copies, broken = store.copies(path), data is None
         try:
             good = self.parse(copies.good.encode()) if copies else None

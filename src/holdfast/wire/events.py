@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import BadHookInput
-from holdfast.pipes import LARGEST
+from holdfast.pipes import LARGEST, MOST_HOLDERS, holds_too_much
 
 
 class Envelope(NamedTuple):
@@ -115,6 +115,8 @@ def parse(raw: bytes, part: int = 0) -> Event:
     """The event in *raw*, or BadHookInput with the reason. *part* is what the hook was asked for."""
     if len(raw) > LARGEST:
         raise BadHookInput(f"the hook input is larger than {LARGEST} bytes")
+    if holds_too_much(raw):
+        raise BadHookInput(f"the hook input has more than {MOST_HOLDERS:,} objects and lists")
     if not raw.strip():
         raise BadHookInput("the hook input is empty")
     try:

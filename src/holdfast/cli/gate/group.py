@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from holdfast import together
-from holdfast.cli.app import App, say, tell
+from holdfast.cli.app import App, read_again, say, tell
 from holdfast.cli.gate import commits
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Place, Workflow
@@ -84,7 +84,7 @@ def folder_of(place: Place, key: str) -> Path:
 def tell_now(synced: Synced, key: str, verb: str, *details: str) -> None:
     """Say where it stands now."""
     told = telling.workflows_of(files.look(synced.place.store), synced.place)
-    tell(synced, next(each for each in told if each.key == key), verb, *details)
+    tell(synced, read_again(told, key), verb, *details)
 
 
 def move(app: App, name: str | None, verb: str, step: Step, review: Review | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec
 
 import click
 
-from holdfast.cli.app import App, tell
+from holdfast.cli.app import App, read_again, tell
 from holdfast.errors import IllegalMove
 from holdfast.formats.base import Place, Workflow
 from holdfast.formats.skill import facts, files, lifecycle, telling
@@ -75,7 +75,7 @@ def meant(app: App, synced: Synced, name: str | None) -> Workflow:
 def tell_now(synced: Synced, key: str, verb: str, *details: str) -> None:
     """Say where it stands now."""
     told = telling.workflows_of(files.look(synced.place.store), synced.place)
-    tell(synced, next(each for each in told if each.key == key), verb, *details)
+    tell(synced, read_again(told, key), verb, *details)
 
 
 def move(

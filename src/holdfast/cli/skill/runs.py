@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -132,7 +133,9 @@ def _begin(
 def _features(place: Place, text: str) -> list[str] | None:
     """The files of a folder of features; None where *text* is no folder."""
     folder = place.root / text
-    if not (place.store.holds(folder) and folder.is_dir()):
+    if not (
+        place.store.holds(folder) and os.path.isdir(folder)
+    ):  # Path.is_dir fails for a long name
         return None
     return [place.store.relative(path) for path in sorted(folder.glob("*.md"))]
 

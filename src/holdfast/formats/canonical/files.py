@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from holdfast import clock, versions
 from holdfast.digests import digest
-from holdfast.errors import StateUnreadable
+from holdfast.errors import StateOutOfReach, StateUnreadable
 from holdfast.formats.canonical import state as states
 from holdfast.formats.canonical.state import State, has_shape
 from holdfast.formats.canonical.tolerance import salvage
-from holdfast.records import Record
+from holdfast.records import Record, replace
 from holdfast.regular import decode_json, read_file, read_settled_json
 from holdfast.store import LARGEST, Copies, Store
 
@@ -35,7 +35,8 @@ class Held(Record):
     state: State
     problems: tuple[str, ...] = ()
     broken: bool = False  # not readable at all; *state* is the last good copy
-    newer: str = ""  # what to say where a newer Holdfast keeps it; then it is only read
+    # What to say where it is only read: a newer Holdfast keeps it, or the file is out of reach.
+    newer: str = ""
 
     @property
     def sound(self) -> bool:
@@ -49,6 +50,7 @@ class Unusable(Record):
     path: Path
     reason: str
     broken: bool  # meant as a state and unreadable, as opposed to somebody else's JSON
+    out_of_reach: bool = False  # nobody knows what it says; it may be a state as good as any
 
 
 def slug(name: str) -> str:
@@ -71,10 +73,13 @@ def _mark(identity: str) -> str:
 
 
 def path_for_new(store: Store, name: str, identity: str, now: datetime) -> Path:
-    """Where a new workflow's file goes. A folder that another workflow has is not shared."""
+    """Where a new workflow's file goes. A folder that another workflow has is not shared.
+
+    One that is empty is nobody's: who made it was killed before anything lay in it.
+    """
     short = slug(name)
     folder = store.root / FOLDER / short
-    if folder.exists():
+    if folder.exists() and any(folder.iterdir()):
         short = f"{short}-{_mark(identity)}"
         folder = store.root / FOLDER / short
     return folder / f"state-{short}-{clock.for_names(now)}.json"
@@ -135,6 +140,8 @@ def read(store: Store, place: Found, now: datetime, earlier: Held | None = None)
         if earlier and read_file(path, LARGEST) == (earlier.raw, earlier.mtime):
             return earlier
         raw, mtime, data = read_settled_json(path, LARGEST)
+    except StateOutOfReach as error:
+        return _while_out_of_reach(store, path, error)
     except StateUnreadable as error:
         return _from_copy(store, path, error.reason)
     newer = _newer(store, path, data)
@@ -163,6 +170,15 @@ def _good(copies: Copies | None) -> State | None:
         return states.read(copies.good.encode()) if copies else None
     except ValueError:
         return None
+
+
+def _while_out_of_reach(store: Store, path: Path, error: StateOutOfReach) -> Held | Unusable:
+    there = _from_copy(store, path, error.reason)
+    if isinstance(there, Unusable):
+        return replace(there, broken=False, out_of_reach=True)
+    told = f"{store.relative(path)} could not be read: {error.reason}; its last good copy is used, "
+    told += "and nothing is saved there until it can be"
+    return replace(there, problems=(), broken=False, newer=there.newer or told)
 
 
 def _from_copy(store: Store, path: Path, reason: str) -> Held | Unusable:

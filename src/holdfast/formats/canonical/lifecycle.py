@@ -308,9 +308,13 @@ def revive(place: Place, key: str) -> Known:
             state = endings.last_state(store, tombstone)
         except (StateUnreadable, ValueError) as error:
             raise NoSuchWorkflow(f"the archive of {tombstone.name!r} is gone: {error}") from error
+        view.ledger.check()
         known = view.find(key)
+        # The state first: whoever is killed in between has the workflow, and a tombstone beside it
+        # that nobody looks at. The other way round neither would be left.
+        revived = _save(place, Known(key, state, None, known.group if known else None), state)
         ledger.save(store, view.ledger, place.now)
-        return _save(place, Known(key, state, None, known.group if known else None), state)
+        return revived
 
 
 def undo(place: Place, key: str) -> Known:

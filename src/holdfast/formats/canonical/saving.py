@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from holdfast import clock, ledger
-from holdfast.errors import HoldfastError, NewerRecord
+from holdfast.errors import HoldfastError, NewerRecord, StateOutOfReach
 from holdfast.formats.base import Place
 from holdfast.formats.canonical import endings, files
 from holdfast.formats.canonical.files import Held
@@ -43,8 +43,12 @@ def save(view: View) -> tuple[list[str], HoldfastError | None]:
     for unusable in view.unusable:
         if unusable.broken:
             failure = _tried(partial(store.set_aside, unusable.path, stamp, move=True)) or failure
+    hidden = next((each for each in view.unusable if each.out_of_reach), None)
     for known in view.known:
-        if known.differs:
+        if known.differs and known.held is None and hidden:
+            # It may be the very state that seems not to be there.
+            failure = StateOutOfReach(hidden.path, hidden.reason)
+        elif known.differs:
             error = _tried(partial(write, view.place, known, known.state))
             failure = error or failure
             saved += [] if error else [known.state.workflow]

@@ -15,7 +15,10 @@ from holdfast import clock
 from holdfast.formats.canonical.shapes import Unfit
 from holdfast.formats.canonical.sources.phase_marks import phase_of
 from holdfast.formats.canonical.sources.statuses import status_for, status_of
+from holdfast.formats.canonical.sources.values import encodable
 from holdfast.formats.canonical.state import State
+
+_NAME = "the name of a field"
 
 
 def salvage(
@@ -41,11 +44,13 @@ def _fields(error: Unfit) -> list[str]:
     """Which fields are wrong: those of a phase one by one, lists as a whole."""
     places = [each.at for each in error.wrong]
     depth = {"phase": 2}
-    return sorted({".".join(str(part) for part in at[: depth.get(str(at[0]), 1)]) for at in places})
+    return sorted(
+        {".".join(map(str, at[: depth.get(str(at[0]), 1)])) if at else _NAME for at in places}
+    )
 
 
 def _as_meant(data: dict[str, Any]) -> dict[str, Any]:
-    meant = dict(data)
+    meant = _with_names(data)
     phase = data.get("phase")
     if isinstance(phase, (str, int)):
         phase = _phase_of_text(str(phase))
@@ -62,6 +67,11 @@ def _as_meant(data: dict[str, Any]) -> dict[str, Any]:
     return meant
 
 
+def _with_names(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields whose names are text that UTF-8 can hold; a model takes no others."""
+    return {name: value for name, value in data.items() if encodable(name) == name}
+
+
 def _phase_of_text(text: str) -> dict[str, Any]:
     mark = phase_of(text).mark
     if mark is None:
@@ -71,7 +81,7 @@ def _phase_of_text(text: str) -> dict[str, Any]:
 
 
 def _phase_as_meant(phase: dict[str, Any]) -> dict[str, Any]:
-    meant = dict(phase)
+    meant = _with_names(phase)
     if isinstance(phase.get("status"), str):
         meant["status"] = status_for(status_of(phase["status"])) or phase["status"]
     current = phase.get("current")

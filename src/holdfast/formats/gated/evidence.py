@@ -149,12 +149,13 @@ def _text(store: Store, path: Path) -> tuple[str | None, datetime | None]:
     return decode(raw), clock.from_mtime(mtime)
 
 
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]++(.*)$", re.MULTILINE)
 
 
 def _heading(text: str) -> str | None:
     found = _HEADING.search(text)
-    return one_line(found[1], 200) or None if found else None
+    # What ends a heading is taken off here: an expression would look for it from each character on.
+    return one_line(found[1].rstrip(" \t").rstrip("#"), 200) or None if found else None
 
 
 _STATED_TIME = re.compile(r"^Time:[ \t]*(\S+)[ \t]*$", re.MULTILINE)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from holdfast.formats.document import Document, Open, Time, moment, tolerant, word
+from holdfast.plaintext import one_line
 
 PhaseName: TypeAlias = Literal[
     "01-requirements", "02-architecture", "03-implementation", "04-testing", "05-documentation"
@@ -100,7 +101,9 @@ def _all_phases(phases: dict[str, PhaseSummary]) -> dict[str, PhaseSummary]:
     absent = [name for name in PHASES if name not in phases]
     unknown = [name for name in phases if name not in PHASES]
     if absent or unknown:
-        told = f"{', '.join(absent)} as well" if absent else f"not {', '.join(unknown)}"
+        told = (
+            f"{', '.join(absent)} as well" if absent else f"not {one_line(', '.join(unknown), 80)}"
+        )
         raise ValueError(f"an object with all 5 phases and no other: {told}")
     return phases
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from holdfast.errors import DefinitionInvalid, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.pipeline.model import GENERATION, MOST_STEPS, PLANNING, RESERVED, State, Step
 from holdfast.formats.strictness import found, problems_of
-from holdfast.regular import decode_json, read_file
+from holdfast.regular import decode_json, decode_toml, read_file
 from holdfast.store import Store
 
 FOLDER = "workspace/workflow-definitions"
@@ -155,14 +155,7 @@ class Definition(_Exact):
 
 @cache
 def _built_in(file: str) -> Definition:
-    text = (_BUILTIN / file).read_text("utf-8")
-    return Definition.model_validate(_toml(text))
-
-
-def _toml(text: str) -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415  # most states name no definition that has to be read
-
-    return tomllib.loads(text)
+    return Definition.model_validate(decode_toml((_BUILTIN / file).read_bytes()))
 
 
 def generation() -> Definition:
@@ -252,8 +245,8 @@ def read(path: Path) -> Definition:
 def parse(path: Path, raw: bytes) -> Definition:
     """The definition in *raw*, which is TOML or JSON by the ending of *path*."""
     try:
-        data = decode_json(raw) if path.suffix == ".json" else _toml(raw.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        data = decode_json(raw) if path.suffix == ".json" else decode_toml(raw)
+    except ValueError as error:
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise DefinitionInvalid(path, (f"not {kind}: {error}",)) from error
     try:

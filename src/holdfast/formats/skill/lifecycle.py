@@ -147,8 +147,9 @@ def _start(place: Place, path: Path, begin: Callable[[], State], *, afresh: bool
         if not afresh:
             _refuse_taken(place, path)
         # One that ended may lie in both folders; a new one must not be taken for its left-over.
-        aside = _make_way(place, path)
-        _make_way(place, _completed_path(place, path))
+        completed = _completed_path(place, path)
+        aside = _make_way(place, path, replaced=not os.path.lexists(completed))
+        _make_way(place, completed)
         for folder in (files.ACTIVE, files.COMPLETED):
             store.make_folder(store.root / folder)
         held = _put(place, path, state)
@@ -302,8 +303,11 @@ def _put(place: Place, path: Path, state: State, previous: bytes | None = None) 
     return Held(path, encoded, place.now.timestamp(), written)
 
 
-def _make_way(place: Place, path: Path) -> str | None:
-    """Archive what ended at *path*; what cannot be read is put aside, and it is told where."""
+def _make_way(place: Place, path: Path, *, replaced: bool = False) -> str | None:
+    """Archive what ended at *path*; what cannot be read is put aside, and it is told where.
+
+    What is to be *replaced* stays until then, so that a kill leaves one of the two.
+    """
     store = place.store
     if not os.path.lexists(path):
         return None
@@ -315,6 +319,8 @@ def _make_way(place: Place, path: Path) -> str | None:
     aside = None
     if isinstance(there, Unusable) or there.problems:
         aside = store.relative(store.set_aside(path, place.stamp, move=True))
+    elif replaced:
+        return None
     else:
         store.remove(path, folder_too=False)
     store.forget(path)

@@ -24,7 +24,7 @@ from holdfast.records import Record
 _NOT_ACTIVE = {"completed", "cancelled", "not_started"}
 FindPlan: TypeAlias = Callable[[str], str | None]  # the one plan that a text means
 
-_REMARK = pattern(r"\s+[-–—(]|:\s|,\s")
+_REMARK = pattern(r"(?<!\s)\s++[-–—(]|:\s|,\s")
 _PLANNING = pattern(r"\bplan(?:ning)?\b", re.IGNORECASE)
 
 

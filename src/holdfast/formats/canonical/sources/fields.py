@@ -56,7 +56,8 @@ _FIELD = pattern(
     rf"{DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)[*_`~\s]*+[:：](?P<value>.*)", re.IGNORECASE
 )
 _TITLE = pattern(
-    rf"{DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)\s*(?:\([^()]*\))?[*_`~:：\s]*", re.IGNORECASE
+    rf"{DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)\s*+(?:\([^()]*+\))?+[*_`~:：\s]*+",
+    re.IGNORECASE,
 )
 _BAR = " | "
 _MOST_FIELDS = 20  # on one line

@@ -16,7 +16,8 @@ _DEPTH = 50
 _CLOSING = pattern(r"^---[ \t]*$", re.MULTILINE)
 # YAML refuses a plain "@path" and a second colon in a plain value. People write both.
 _LOOSE = pattern(
-    r"^(\s*(?:- +)?(?:[\w -]+: +)?)(@.*)$|^(\s*[\w -]+: +)([^\s'\"\[{|>#].*: .*)$", re.MULTILINE
+    r"^([ \t]*+(?:- ++)?(?:[\w -]++: ++)?)(@.*)$|^([ \t]*+[\w -]++: ++)([^\s'\"\[{|>#].*: .*)$",
+    re.MULTILINE,
 )
 
 

@@ -12,24 +12,24 @@ from holdfast.formats.markdown.lines import Line
 from holdfast.patterns import pattern
 
 _LONGEST = 500  # with its name
-_MARKER = r"(?i:(?P<now>(?:current|active)\s+)?workflow[\s_-]+state\b)"
-_BEHIND = r"[*_`\s]*(?:[:–—]|(?<=\s)-)\s*(?P<name>.*\w.*)"
+_MARKER = r"(?i:(?P<now>(?:current|active)\s++)?workflow[\s_-]++state\b)"
+_BEHIND = r"[*_`\s]*+(?:[:–—]|(?<=\s)-)\s*+(?P<name>.*\w.*)"
 _HEADING = pattern(rf"(?:^|.*?\W){_MARKER}(?:{_BEHIND})?")
 # "Workflow state: see below" is prose. With a name behind it, a plain line has to shout.
-_ALONE = pattern(rf"[\W_]*+(?:{_MARKER}[\W_]*|WORKFLOW[ _-]STATE{_BEHIND})")
+_ALONE = pattern(rf"[\W_]*+(?:{_MARKER}[\W_]*+|WORKFLOW[ _-]STATE{_BEHIND})")
 
 _PAST = r"(?:old|previous|prior|past|former|archived?|obsolete|outdated|deprecated)\b"
 _RETIRED = rf"(?:{_PAST}|(?:archives|examples?|samples?|templates?)\b(?!\.\w))"
-_NOW = r"(?:(?:current|active)\s+)?"
+_NOW = r"(?:(?:current|active)\s++)?"
 _ABOUT_OLD = pattern(
-    rf"[\W_]*(?:{_RETIRED}[\W_]*$|(?:the\s+)?{_PAST}.*\bworkflows?\b)"
-    rf"|.*\b{_RETIRED}\W+(?:(?:of|for)\s+)?(?:an?\s+|the\s+)?{_NOW}workflows?\b"
-    rf"|.*\bworkflow[\s_-]+states?(?:\s+{_RETIRED}|\W*[:–—-]\W*{_RETIRED}[\W\d_]*$"
-    rf"|[^\w(]*\([^()]*\b(?:{_RETIRED}|do\s+not\s+use|not\s+in\s+use|not\s+active|inactive))",
+    rf"[\W_]*+(?:{_RETIRED}[\W_]*+$|(?:the\s++)?{_PAST}.*\bworkflows?\b)"
+    rf"|.*\b{_RETIRED}\W++(?:(?:of|for)\s++)?(?:an?\s++|the\s++)?{_NOW}workflows?\b"
+    rf"|.*\bworkflow[\s_-]++states?(?:\s++{_RETIRED}|(?=\W*?[:–—-])\W*+{_RETIRED}[\W\d_]*+$"
+    rf"|[^\w(]*+\([^()]*\b(?:{_RETIRED}|do\s+not\s+use|not\s+in\s+use|not\s+active|inactive))",
     re.IGNORECASE,
 )
 _OLD_ALONE = pattern(
-    rf"[\W_]*+(?:the\s+)?{_RETIRED}\s+{_NOW}workflow[\s_-]+state[\W_]*+(?:\([^()]*\)[\W_]*)?",
+    rf"[\W_]*+(?:the\s++)?{_RETIRED}\s++{_NOW}workflow[\s_-]++state[\W_]*+(?:\([^()]*+\)[\W_]*+)?",
     re.IGNORECASE,
 )
 

@@ -37,7 +37,7 @@ _OVER_TITLE = pattern(r"\b(?:completed|done|finished|past|previous)\b", re.IGNOR
 _LONGEST_NAME = 100
 
 _PAIR = pattern(
-    rf"[{MARKS}]*(?P<key>[^\W\d][\w.-]*(?: [\w.-]+){{0,2}})[{MARKS}]*\s*[:=](?!//)(?P<value>.*)",
+    rf"[{MARKS}]*+(?P<key>[^\W\d][\w.-]*+(?: [\w.-]++){{0,2}}+)[{MARKS}]*+\s*+[:=](?!//)(?P<value>.*)",
 )
 
 

@@ -17,7 +17,7 @@ _AT_PATH = pattern(
 _LINK = pattern(r"\]\(<?(?P<target>[^()\[\]\s<>]{1,1000})")
 _NO_PATH = pattern(r"[\x00-\x1f\ud800-\udfff]")
 _CODE = pattern(r"`([^`]+)`")
-_DESCRIPTION = pattern(r"\s+[-–—(]|:\s")
+_DESCRIPTION = pattern(r"(?<!\s)\s++[-–—(]|:\s")
 _EXTENSION = pattern(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
 _TOKEN = pattern(r"""[^\s`"'<>()\[\]{}|*,;:@!?=#…]+""")
 _RELATIVE = ("./", "../")

@@ -56,7 +56,7 @@ _UNNAMED = pattern(rf"{_PHASE}[0-9](?![0-9]*[^\W\d])", re.IGNORECASE)
 _LETTERS = pattern(rf"{_PHASE}[NMXY]\s*/\s*[NMXY]\b", re.IGNORECASE)
 _NO_NAMES = {"", "phase", "phases", "phase name", "name", "title"}
 _BEHIND = pattern(
-    rf"(?P<name>[^\W\d][^()0-9]{{0,200}}?)\s*(?:,\s*|\s[-–—]\s|\((?=[^()]*\)$))"
+    rf"(?P<name>[^\W\d][^()0-9]{{0,200}}?)\s*+(?:,\s*+|(?<=\s)[-–—]\s|\((?=[^()]*+\)$))"
     rf"(?:(?:phase|step|stage)\s+)?(?P<current>{_NUMBER}){_OF}(?P<total>{_NUMBER})\)?",
     re.IGNORECASE,
 )

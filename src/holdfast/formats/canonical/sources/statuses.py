@@ -51,7 +51,7 @@ _GOES_ON = pattern(
     re.IGNORECASE,
 )
 _CLAUSE = pattern(rf"(?:^|[;,:.(|–—✅✔☑✓]|-\s)[\s{MARKS}]*{_DOING}\b", re.IGNORECASE)
-_OPTIONS = pattern(r"\s*(?:\||/|\bor\b)\s*")
+_OPTIONS = pattern(r"(?:(?<!\s)\s++|)(?:\||/|\bor\b)\s*+")
 _LONGEST_OPTION = 30
 # "Complete rewrite needed" is no status, "Complete since Monday" is one.
 _ENDS = pattern(r"\s*(?:$|[^\w\s]|(?:on|at|since|as|in|by)\b|[0-9])")
@@ -61,13 +61,13 @@ _DATE = (
     r"(?:(?:on|since|at|as\s+of)\s+)?(?:[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[T ][0-9:]{4,8}Z?)?"
     rf"|[0-9]{{1,2}}\.?\s+{_MONTH}(?:\s+[0-9]{{4}})?|{_MONTH}\s+[0-9]{{1,4}}(?:,?\s+[0-9]{{4}})?)"
 )
-_DATED = pattern(rf"[\s(\[,–—:-]+{_DATE}[)\]\s.]*$", re.IGNORECASE)
+_DATED = pattern(rf"(?<![\s(\[,–—:-])[\s(\[,–—:-]++{_DATE}[)\]\s.]*$", re.IGNORECASE)
 _LONGEST_DATE = 60
 _ENDING = pattern(
     r"(?:^|(?<![^\W_]))[\s:–—-]*(?<!not )(?<!not-)(?:in[\s_-]progress|ongoing)\W*$", re.IGNORECASE
 )
 _RUNS = {"in_progress", "blocked"}
-ARROW = pattern(r"\s*+(?:→|⇒|➡\ufe0f?|➔|⟶|[-=]>)\s*")  # from one value to the next
+ARROW = pattern(r"(?:(?<!\s)\s++|)(?:→|⇒|➡\ufe0f?|➔|⟶|[-=]>)\s*")  # from one value to the next
 _BETWEEN = (" - ", " – ", " — ", ": ", " | ")  # a title and its status
 
 

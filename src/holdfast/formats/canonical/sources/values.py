@@ -15,7 +15,7 @@ MOST_CHARACTERS = 2_000
 MARKS = "*_`~"
 SYMBOLS = r"\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
 DECORATION = rf"[{MARKS}\s{SYMBOLS}]*+"
-_CLOSED = pattern(rf"\s*[{MARKS}]{{1,3}}(?=\s|$)")
+_CLOSED = pattern(rf"(?:(?<!\s)\s++|)[{MARKS}]{{1,3}}(?=\s|$)")
 _INTEGER = pattern(r"0|-?[1-9][0-9]{0,17}")
 
 
