@@ -6,13 +6,16 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 TREE := .venv/.tree
 
-.PHONY: help demo test check bench picture clean FORCE
+.PHONY: help demo test torture check fuzz audit bench picture clean FORCE
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo    one whole compaction cycle in a throw-away project'
 	@echo 'make test    all tests'
+	@echo 'make torture kills, faults and load, for hours; its figures at the end'
 	@echo 'make check   lint, types, import contract'
+	@echo 'make fuzz    hostile input, guided by coverage, for 10 s a target: make fuzz SECONDS=60 ARGS="--target plan"'
+	@echo 'make audit   known vulnerabilities in the pinned dependencies; needs a network'
 	@echo 'make bench   how fast every hook and the MCP server are, and what has changed since the last time'
 	@echo 'make picture the picture in the README, from a real run'
 	@echo 'make clean   remove everything that make made'
@@ -23,11 +26,32 @@ demo: .venv/.ready
 test: .venv/.ready
 	$(BIN)/pytest -n auto $(ARGS)
 
+# How much of each is for the caller to say: make torture KILLS=100 FAULTS=500 SECONDS=60
+KILLS := 1000
+FAULTS := 5000
+SESSIONS := 64
+SECONDS := 600
+SEED := $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+torture: .venv/.ready
+	TORTURE_KILLS=$(KILLS) TORTURE_FAULTS=$(FAULTS) TORTURE_SESSIONS=$(SESSIONS) TORTURE_SECONDS=$(SECONDS) \
+		TORTURE_PATIENCE=1 TORTURE_SEED=$(SEED) $(BIN)/pytest -n $(or $(JOBS),auto) tests/torture $(ARGS)
+
 check: .venv/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+SECONDS ?= 10
+
+# atheris has no wheel for every Python. Without it the run goes on, and says what it lacks.
+fuzz: .venv/.ready
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PYTHON) -m pip --python $(BIN)/python install \
+		--quiet --disable-pip-version-check --only-binary atheris --constraint constraints.txt atheris || true
+	PYTHONPATH=tests/support $(BIN)/python -m fuzzing.run --seconds $(SECONDS) $(ARGS)
+
+audit:
+	PYTHON=$(PYTHON) .ci/audit
 
 bench: .venv/.ready
 	@BENCH_PIP_PYTHON=$(PYTHON) $(BIN)/python -m bench

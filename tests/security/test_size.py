@@ -1,0 +1,104 @@
+"""However large or deep the input is, a hook ends soon, takes little memory, and restores what there is besides."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from holdfast import simulate
+from holdfast.testing import Project
+from measured import Run, measured
+
+MB = 1_000_000
+MEMORY = 200  # MB
+SECONDS = 1.0  # beyond what the start of the process and an ordinary restore take
+START = simulate.Session("session-1", ".").session_start()
+_STATE = b'{"workflow": "Huge", "workflow_type": "custom", "phase": 1, "x": %s}'
+
+PAYLOADS = {
+    "50 MB": json.dumps({**START, "x": "x" * 50 * MB}).encode(),
+    "50 MB of nothing": b" " * 50 * MB,
+    "50 MB of a summary": json.dumps(
+        {**START, "hook_event_name": "PostCompact", "compact_summary": "a\n" * 25 * MB}
+    ).encode(),
+    "8 MB of a summary": json.dumps(
+        {**START, "hook_event_name": "PostCompact", "compact_summary": "word, 1.2\n" * 700_000}
+    ).encode(),
+    "8 MB of empty objects": json.dumps(START)[:-1].encode() + b', "x": [' + b"{}," * 2_600_000 + b"0]}",
+    "levels": json.dumps(START)[:-1].encode() + b', "x": ' + b"[" * MB + b"]" * MB + b"}",
+}  # fmt: skip
+
+_ALIASES = "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)
+)
+FILES = {
+    "CLAUDE.local.md": {
+        "one line of 4 MB": b"x" * 4 * MB,
+        "one line of 10 MB": b"x" * 10 * MB,
+        "one field of 4 MB": b"Workflow: " + b"x " * 2 * MB,
+        "nothing but NUL": b"\0" * 4 * MB,
+        "levels": b"".join(b"  " * n + b"- a\n" for n in range(1_500)),
+        "quotes in quotes": b"> " * 2 * MB,
+    },
+    "PLAN.md": {
+        "a YAML bomb": f"---\na: &a [x]\n{_ALIASES}workflow: *h\n---\n# Plan\n".encode(),
+        "YAML in levels": b"---\nworkflow: " + b"[" * 60_000 + b"\n---\n# Plan\n",
+        "boxes": b"# Plan\n\n" + b"- [ ] a\n" * 500_000,
+        "headings": b"## Phase 1: a\n" * 30_000,
+    },
+    "untracked/workflow-state/w/state-w-1.json": {
+        "levels": _STATE % (b"[" * 100_000 + b"]" * 100_000),
+        "one text of 4 MB": _STATE % (b'"' + b"x" * 4 * MB + b'"'),
+        "4 MB of empty objects": _STATE % (b"[" + b"{}," * 1_300_000 + b"0]"),
+        "a number of 4 MB": _STATE % (b"9" * 4 * MB),
+    },
+    ".claude/agent-state.json": {"4 MB of empty lists": b'{"tasks": [' + b"[]," * 1_300_000 + b"0]}"},
+    "workspace/workflow-state/generation-1.json": {"many steps": b'{"workflow_id": "generation-1", "generation": {"steps": [' + b"{}," * 900_000 + b"{}]}}"},
+    ".claude/holdfast.toml": {
+        "levels": b"plans = " + b"[" * 30_000,
+        "a number": b"stale_days = " + b"9" * 60_000,
+        "dots": b"a" + b".a" * 20_000 + b" = 1\n",
+    },
+    ".claude/holdfast/ledger.json": {"4 MB of empty objects": b'{"finished": [' + b"{}," * 1_300_000 + b"0]}"},
+}  # fmt: skip
+OUR_OWN = {".claude/holdfast/ledger.json"}  # written anew
+_EACH = [(path, name) for path, kinds in FILES.items() for name in kinds]
+
+
+@pytest.fixture
+def project(holdfast_project: Project) -> Project:
+    holdfast_project.run("start", "Healthy", "--phases", "A,B", session="session-1")
+    return holdfast_project
+
+
+def _in_bounds(run: Run, ordinary: Run) -> None:
+    assert run.code in {0, 1}, run
+    assert "Traceback" not in run.aside
+    assert run.megabytes < MEMORY
+    assert run.seconds < ordinary.seconds + SECONDS
+
+
+def _start(project: Project) -> Run:
+    payload = {**START, "cwd": str(project.root)}
+    return measured(project, "hook", stdin=json.dumps(payload).encode())
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_a_payload_of_any_size(name: str, project: Project) -> None:
+    """It is read to its end, so that the client's pipe does not break."""
+    ordinary = _start(project)
+    _in_bounds(measured(project, "hook", stdin=PAYLOADS[name]), ordinary)
+
+
+@pytest.mark.parametrize(("path", "name"), _EACH)
+def test_a_file_of_any_size(path: str, name: str, project: Project) -> None:
+    """It is kept, in its place or set aside, and the workflow that has nothing to do with it is restored."""
+    ordinary = _start(project)
+    written = project.write(path, FILES[path][name])
+    run = _start(project)
+    _in_bounds(run, ordinary)
+    assert "Healthy" in run.said
+    aside = (project.root / ".claude" / "holdfast" / "quarantine").glob("*")
+    kept = [each.read_bytes() for each in (written, *aside) if each.exists()]
+    assert FILES[path][name] in kept or path in OUR_OWN
