@@ -13,11 +13,13 @@ import tempfile
 import time
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from fuzzing.edits import edited
 
 _SLOWEST = 1  # seconds for one input
 _LARGEST = 256 * 1024
+_FOUND = Path(".cache/fuzz")
 _MEMORY = 600  # MB of the whole process: what is measured for coverage is much of it
 
 
@@ -37,12 +39,22 @@ def _all(names: list[str] | None, seconds: int, seed: int) -> int:
     from fuzzing.targets import TARGETS
 
     guided = _has_atheris()
-    failed = 0
-    time.monotonic()
-    for name in names or TARGETS:
-        run = _in_process if guided else _unguided
-        failed += run(name, seconds, seed)
+    print("guided by coverage (atheris)" if guided else _UNGUIDED, f"seed {seed}", sep="; ")
+    run = _in_process if guided else _unguided
+    tries = [run(name, seconds, seed) for name in names or TARGETS]
+    inputs = sum(each.inputs for each in tries)
+    spent = sum(each.seconds for each in tries) / 3600
+    failed = sum(not each.held for each in tries)
+    print(f"{inputs:,} inputs in {len(tries)} targets, {spent:.2f} hours, {failed} targets failed")
     return 1 if failed else 0
+
+
+class Tried(NamedTuple):
+    """What came of one target."""
+
+    held: bool
+    inputs: int
+    seconds: float
 
 
 _UNGUIDED = "atheris is not installed for this Python: the same input, but nothing guides it"
@@ -56,18 +68,26 @@ def _has_atheris() -> bool:
     return bool(atheris)
 
 
-def _in_process(name: str, seconds: int, seed: int) -> int:
+def _in_process(name: str, seconds: int, seed: int) -> Tried:
+    begun = time.monotonic()
     command = [sys.executable, "-m", "fuzzing.run", "--inside", name]
     command += ["--seconds", str(seconds), "--seed", str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    tried = re.search(r"number_of_executed_units:\s+(\d+)", done.stderr)
+    counted = re.search(r"number_of_executed_units:\s+(\d+)", done.stderr)
+    inputs = int(counted[1]) if counted else 0
     covered = re.findall(r"cov: (\d+)", done.stderr)
     memory = re.search(r"peak_rss_mb:\s+(\d+)", done.stderr)
     edges = f"{covered[0]} edges at first, {covered[-1]} at last" if covered else "coverage unknown"
-    f"{tried[1] if tried else '?'} inputs, {edges}, {memory[1] if memory else '?'} MB"
-    if done.returncode:
-        pass
-    return int(done.returncode != 0)
+    held = done.returncode == 0
+    word = "ok" if held else "FAILED"
+    print(
+        f"{name}: {word}: {inputs:,} inputs, {edges}, {memory[1] if memory else '?'} MB", flush=True
+    )
+    if not held:
+        print(
+            f"what it was is in {_FOUND / name}\n{done.stdout}\n{done.stderr[-6000:]}", flush=True
+        )
+    return Tried(held, inputs, time.monotonic() - begun)
 
 
 def _guided(name: str, seconds: int, seed: int) -> int:
@@ -93,7 +113,7 @@ def _guided(name: str, seconds: int, seed: int) -> int:
     def mutated(data: bytes, most: int, random: int) -> bytes:
         return edited(data, Random(random))[:most]  # noqa: S311  # chosen, not secret
 
-    found = Path(".cache/fuzz") / name
+    found = _FOUND / name
     found.mkdir(parents=True, exist_ok=True)
     options = [f"-max_total_time={seconds}", f"-seed={seed % 2**31}", f"-timeout={_SLOWEST}"]
     options += [f"-max_len={_LARGEST}", f"-rss_limit_mb={_MEMORY}", f"-artifact_prefix={found}/"]
@@ -108,22 +128,27 @@ def _quick_folder() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
-def _unguided(name: str, seconds: int, seed: int) -> int:
+def _unguided(name: str, seconds: int, seed: int) -> Tried:
     from fuzzing.house import House
     from fuzzing.targets import TARGETS
 
-    target, random, tried = TARGETS[name], Random(seed), 0  # noqa: S311
-    until = time.monotonic() + seconds
+    target, random, inputs = TARGETS[name], Random(seed), 0  # noqa: S311
+    begun = time.monotonic()
     with tempfile.TemporaryDirectory(dir=_quick_folder()) as folder:
         house = House(Path(folder))
-        while time.monotonic() < until:
-            data, tried = edited(random.choice(target.seeds), random), tried + 1
+        while time.monotonic() - begun < seconds:
+            data, inputs = edited(random.choice(target.seeds), random), inputs + 1
             house.clear()
             try:
                 target.check(house, data)
-            except AssertionError:
-                return 1
-    return 0
+            except Exception as error:  # noqa: BLE001  # whatever it is, it was not foreseen
+                kept = _FOUND / name / "failed"
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                kept.write_bytes(data)
+                print(f"{name}: FAILED: what it was is in {kept}: {error!r}", flush=True)
+                return Tried(False, inputs, time.monotonic() - begun)
+    print(f"{name}: ok: {inputs:,} inputs", flush=True)
+    return Tried(True, inputs, time.monotonic() - begun)
 
 
 if __name__ == "__main__":
