@@ -5,7 +5,7 @@ It syncs again, because PreCompact may not have run and the markdown may be newe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from holdfast import (
@@ -141,7 +141,8 @@ def restoration(
     entry: Entry,
 ) -> tuple[Restored, Delivery]:
     """What a session is told that gets *chosen* wholly, and what is then delivered. Writes nothing."""
-    changed = _changed(plan, before, chosen)
+    marks = {item.real: mark for item in plan.items if (mark := item.mark)}
+    changed = _changed(marks, before, chosen)
     # What was opened before a compaction has left the context; a resumed session still has it.
     stays = before is not None and source != "compact" and before.workflow == chosen.key
     opened = before.opened - changed if before and stays else frozenset()
@@ -150,7 +151,7 @@ def restoration(
     entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
     entry.why += [*_reasons(choice), *_sent(plan)]
     reply = Restored(text, _message([line, *notes]), watched(synced))
-    return reply, _delivery(synced, chosen, plan, opened)
+    return reply, _delivery(synced, chosen, plan, marks, opened)
 
 
 def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) -> None:
@@ -192,21 +193,26 @@ def _counted(synced: Synced, workflow: Workflow) -> list[str]:
     return []
 
 
-def _changed(plan: Plan, before: Delivery | None, workflow: Workflow) -> set[str]:
+def _changed(marks: Mapping[str, str], before: Delivery | None, workflow: Workflow) -> set[str]:
     """The files that are not as they were at the last restore of this session."""
     if before is None or before.workflow != workflow.key:
         return set()
-    marks = ((item.real, item.mark) for item in plan.items)
-    return {real for real, mark in marks if mark and before.marks.get(real, mark) != mark}
+    return {real for real, mark in marks.items() if before.marks.get(real, mark) != mark}
 
 
-def _delivery(synced: Synced, workflow: Workflow, plan: Plan, opened: frozenset[str]) -> Delivery:
+def _delivery(
+    synced: Synced,
+    workflow: Workflow,
+    plan: Plan,
+    marks: Mapping[str, str],
+    opened: frozenset[str],
+) -> Delivery:
     state = workflow.briefing.state_path
     return Delivery(
         root=synced.root,
         workflow=workflow.key,
         name=workflow.name,
-        marks={item.real: item.mark for item in plan.items if item.mark},
+        marks=dict(marks),
         unread={item.real: item.path for item in plan.items if item.can_be_opened},
         state=str(synced.place.root / state) if state else "",
         opened=opened,

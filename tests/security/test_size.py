@@ -45,7 +45,9 @@ FILES = {
         "a YAML bomb": f"---\na: &a [x]\n{_ALIASES}workflow: *h\n---\n# Plan\n".encode(),
         "YAML in levels": b"---\nworkflow: " + b"[" * 60_000 + b"\n---\n# Plan\n",
         "boxes": b"# Plan\n\n" + b"- [ ] a\n" * 500_000,
-        "headings": b"## Phase 1: a\n" * 30_000,
+        "headings": b"## Phase 1: a\n" * 350_000,
+        "bold phases": b"# Plan\n\n**Status**: In Progress\n\n" + b"**Phase 1**: a\n" * 300_000,
+        "phases with signs": "# Plan\n\n**Status**: In Progress\n\n{}".format("- ✅ Phase 1: a\n" * 270_000).encode(),
     },
     "untracked/workflow-state/w/state-w-1.json": {
         "levels": _STATE % (b"[" * 100_000 + b"]" * 100_000),
