@@ -1,0 +1,45 @@
+"""Killed while it prepares the answers to the next events: what is half prepared is never given."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena import COMPACTED, PRE_COMPACT, Arena, Hook
+from efforts import EFFORT
+from trials import Trials
+from undermine import doomed, kills
+from warm import Warm
+from works import WORKS
+
+pytestmark = pytest.mark.needs("strace")
+
+_RESTORED = next(each for each in WORKS["our own records"] if each.name == "restore")
+
+
+@pytest.mark.parametrize("step", [PRE_COMPACT, COMPACTED], ids=lambda step: step.event)
+def test_the_next_hooks_say_what_they_would_have_said(
+    step: Hook, tmp_path: Path, warm: Warm, count: Callable[[str, int], None]
+) -> None:
+    arena = Arena(tmp_path, warm)
+    trials = Trials(arena, _RESTORED._replace(step=step))
+
+    def said() -> list[str]:
+        return [arena.must(each).stdout for each in (PRE_COMPACT, COMPACTED, COMPACTED)]
+
+    arena.reset()
+    arena.must(step)
+    wanted = said()
+    preparing = kills([each for each in trials.calls() if "/holdfast/prepared/" in each.said])
+    assert len(preparing) > 10
+    some = EFFORT.chance(f"preparing at {step.event}").sample(
+        preparing, min(EFFORT.kills, len(preparing))
+    )
+    for fate in some:
+        arena.reset()
+        assert arena.do(step, doomed(fate)).code == -signal.SIGKILL, fate
+        assert said() == wanted, fate
+    count("kills survived, while answers were prepared", len(some))
