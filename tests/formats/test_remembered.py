@@ -17,6 +17,7 @@ from holdfast import hooklog
 from holdfast.formats import registry
 from holdfast.formats.base import Place, Survey
 from holdfast.formats.gated.model import PHASES
+from holdfast.records import replace
 from holdfast.settings import Settings
 from holdfast.store import Store
 from holdfast.testing import Project
@@ -114,7 +115,8 @@ def told(survey: Survey) -> dict[str, Any]:
 
 def assert_same(project: Project, state_dir: str) -> None:
     for name in ("skill", "gated", "pipeline"):
-        with_memory, without = place(project, state_dir), place(project, None)
+        with_memory = place(project, state_dir)
+        without = replace(with_memory, user_folder=None)  # at the same moment
         chosen = registry.named(name)
         assert told(chosen.sync(with_memory, None)) == told(chosen.sync(without, None))
         assert chosen.present(with_memory) == chosen.present(without)
