@@ -21,7 +21,9 @@ from holdfast.formats.markdown.comments import (
 )
 from holdfast.patterns import pattern
 
-MOST_LINES = 10_000  # no plan is longer; each line may begin a phase, which takes a while to find out
+MOST_LINES = (
+    10_000  # no plan is longer; each line may begin a phase, which takes a while to find out
+)
 _MOST_CONTAINERS = 20  # as deep as markdown-it goes
 _QUOTE = -1
 
