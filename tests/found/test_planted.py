@@ -1,0 +1,76 @@
+"""What a clone can have in the places where Holdfast keeps what is its own."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from holdfast import sidecar
+from holdfast.store import Store
+from holdfast.testing import Compactions, Project
+
+OWN = ".claude/holdfast"
+
+
+@pytest.mark.parametrize("own", [OWN, f"{OWN}/tmp"])
+def test_the_clean_up_went_through_a_link_to_a_folder_of_the_project(
+    own: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Every file in it was removed at the next save, by a hook that nobody had asked for anything."""
+    source = holdfast_project.write("src/main.py", "print()\n")
+    kept = holdfast_project.write("src/tmp/notes.md", "notes\n")
+    source.parent.chmod(0o755)
+    link = holdfast_project.root / own
+    link.parent.mkdir(parents=True)
+    link.symlink_to(source.parent)
+    holdfast_project.declare("W")
+    cycle = compaction_cycle()
+    assert "W" in cycle.guidance
+    assert "a link leads there" in cycle.message
+    assert sorted(path.name for path in source.parent.rglob("*")) == ["main.py", "notes.md", "tmp"]
+    assert kept.read_text() == "notes\n"
+    assert source.parent.stat().st_mode & 0o777 == 0o755
+
+
+def test_the_clean_up_takes_only_what_a_save_leaves_behind(holdfast_project: Project) -> None:
+    """And all of that."""
+    holdfast_project.write(f"{OWN}/tmp/.tmp-1-2-3", "{")
+    holdfast_project.write(f"{OWN}/tmp/somebody's", "x")
+    holdfast_project.run("start", "W")
+    assert os.listdir(holdfast_project.root / OWN / "tmp") == ["somebody's"]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_copies_behind_a_link_are_another_projects(
+    inside: bool, tmp_path: Path, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Those of files that were not in this project counted as left over, and were removed there."""
+    other = holdfast_project.root / "other" if inside else tmp_path / "other"
+    kept = other / "copies" / ".claude%2Fworkflow-state%2Factive%2Fdev-a1b2c3d4.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text('{"path": ".claude/workflow-state/active/dev-a1b2c3d4.json", "good": "{}"}')
+    holdfast_project.run("skill", "start", "dev", "mine")
+    copies = holdfast_project.root / OWN / "copies"
+    copies.rename(tmp_path / "before")
+    copies.symlink_to(kept.parent)
+    (state,) = (holdfast_project.root / ".claude/workflow-state/active").iterdir()
+    state.touch()
+    assert "Mine" in compaction_cycle().guidance
+    assert list(kept.parent.iterdir()) == [kept]
+
+
+def test_records_of_sessions_behind_a_link_are_not_cleared_away(
+    tmp_path: Path, holdfast_project: Project
+) -> None:
+    """What nobody used for a month goes, but only our own."""
+    old = tmp_path / "outside" / "session-notes.json"
+    old.parent.mkdir()
+    old.write_text("{}")
+    os.utime(old, (0, 0))
+    (holdfast_project.root / OWN).mkdir(parents=True)
+    (holdfast_project.root / OWN / "sidecars").symlink_to(old.parent)
+    sidecar.prune(Store(holdfast_project.root), datetime.now(UTC))
+    assert old.exists()
