@@ -74,3 +74,26 @@ def test_records_of_sessions_behind_a_link_are_not_cleared_away(
     (holdfast_project.root / OWN / "sidecars").symlink_to(old.parent)
     sidecar.prune(Store(holdfast_project.root), datetime.now(UTC))
     assert old.exists()
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_checkout_that_claims_to_be_a_worktree_of_another_repository(
+    known: bool, tmp_path: Path, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A planted `.git` had the other one's workflow read, restored and written."""
+    other = Project(tmp_path / "other", holdfast_project.home, holdfast_project.clock)
+    other.git("init", "-q", "-b", "main")
+    other.declare("Theirs")
+    fake = holdfast_project.root / "fake"
+    if known:  # an existing worktree of the other one, that is somewhere else
+        other.git("add", ".")
+        other.git("commit", "-qm", "a")
+        other.git("worktree", "add", "-q", str(tmp_path / "side"))
+        fake = other.root / ".git" / "worktrees" / "side"
+    else:
+        fake.mkdir()
+        (fake / "commondir").write_text(str(other.root / ".git"))
+    holdfast_project.write(".git", f"gitdir: {fake}\n")
+    cycle = compaction_cycle()
+    assert "Theirs" not in cycle.note + cycle.guidance + cycle.message
+    assert not (other.root / ".claude").exists()
