@@ -113,6 +113,10 @@ class Store:
         inside = os.path.relpath(folder, self.private.parent)
         return os.path.realpath(folder) == os.path.join(above, inside)
 
+    def is_direct(self, folder: Path) -> bool:
+        """Whether no link below the root leads to *folder*, so that what is in it is what its path says."""
+        return os.path.realpath(folder) == str(folder)
+
     def _contained(self, folder: Path) -> None:
         if not self.holds(folder):
             raise StateUnwritable(folder, "it leads outside the project")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,3 +98,26 @@ def test_a_checkout_that_claims_to_be_a_worktree_of_another_repository(
     cycle = compaction_cycle()
     assert "Theirs" not in cycle.note + cycle.guidance + cycle.message
     assert not (other.root / ".claude").exists()
+
+
+@pytest.mark.parametrize("link", ["workspace/sessions", "workspace", "workspace/logs"])
+def test_a_cancel_that_came_with_a_clone_removes_nothing_behind_a_link(
+    link: str, holdfast_project: Project
+) -> None:
+    """A note of an interrupted one had the next command remove folders of the project for good."""
+    inside = "sessions/" if link == "workspace" else ""
+    for path in ("s/data-runs/x/kept", "s/workflow-state/kept.json"):
+        holdfast_project.write(f"data/{inside}{path}", "{}")
+    log = holdfast_project.write("data/workflow-orchestration/kept.log", "{}")
+    before = sorted((holdfast_project.root / "data").rglob("*"))
+    path = holdfast_project.root / link
+    if link == "workspace/logs":
+        holdfast_project.write("workspace/sessions/s/workflow-state/kept.json", "{}")
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(holdfast_project.root / "data")
+    noted = {"states": ["kept"], "runs": ["data-runs"], "logs": ["kept"]}
+    note = json.dumps({"session": "s", "cancel": noted})
+    holdfast_project.write(f"{OWN}/unfinished/pipeline session.json", note)
+    holdfast_project.run("pipeline", "session", "create", "q")
+    assert set(before) <= set((holdfast_project.root / "data").rglob("*"))
+    assert log.exists()
