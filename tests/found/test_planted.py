@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from holdfast import sidecar
+from holdfast.globs import Search
 from holdfast.store import Store
 from holdfast.testing import Compactions, Project
 
@@ -121,3 +124,33 @@ def test_a_cancel_that_came_with_a_clone_removes_nothing_behind_a_link(
     holdfast_project.run("pipeline", "session", "create", "q")
     assert set(before) <= set((holdfast_project.root / "data").rglob("*"))
     assert log.exists()
+
+
+def test_globs_of_a_project_that_go_round_in_circles(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """With links to folders above, a glob of many parts kept a hook busy for good."""
+    loop = holdfast_project.write("loop/a", "").parent
+    for name, target in (("up", ".."), ("again", ".."), ("here", ".")):
+        (loop / name).symlink_to(target)
+    holdfast_project.declare("W")
+    holdfast_project.write(".claude/holdfast.toml", f'plans = ["{"*/" * 25}PLAN.md"]\n')
+    before = time.process_time()
+    cycle = compaction_cycle()
+    assert time.process_time() - before < 5
+    assert "W" in cycle.guidance
+    assert "not searched to the end" in holdfast_project.run("why").stdout
+
+
+def test_a_glob_finds_what_it_found_before(tmp_path: Path) -> None:
+    """As `glob` does, without what begins with a dot, and through links."""
+    names = ["PLAN.md", "a/PLAN.md", "a/b/PLAN.md", "a/b/plan-1.md", ".h/PLAN.md", "c [x]/PLAN.md"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    for pattern in ("PLAN.md", "*/PLAN.md", "*/*/*.md", "a/b/plan-?.md", ".*/PLAN.md", "c [[]x]/*"):
+        found = sorted(Search(tmp_path).find(pattern))
+        assert found == sorted(glob.glob(pattern, root_dir=tmp_path)) != []
+    assert list(Search(tmp_path).find("./a//PLAN.md")) == ["a/PLAN.md"]
+    assert list(Search(tmp_path).find("/".join(["a"] * 30_000))) == []
