@@ -6,9 +6,10 @@ import os
 import sys
 import time
 
-from holdfast.openflags import BYTES, NO_LINK
+from holdfast.openflags import BYTES, NO_LINK, NO_WAIT
 
-APPENDING = os.O_APPEND | os.O_CREAT | NO_LINK | BYTES
+# Without waiting: a FIFO would hold up the open itself, and reading from it.
+APPENDING = os.O_APPEND | os.O_CREAT | NO_LINK | NO_WAIT | BYTES
 
 _FAR = 1 << 30  # no line ever reaches this byte
 _PATIENCE = 1.0  # seconds

@@ -154,7 +154,7 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             is_new = not path.exists()
-            descriptor = os.open(path, os.O_RDWR | APPENDING | NO_WAIT, 0o666)
+            descriptor = os.open(path, os.O_RDWR | APPENDING, 0o666)
             try:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise StateUnwritable(path, "not a regular file")
