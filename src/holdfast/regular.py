@@ -72,9 +72,14 @@ def has_something(path: str) -> bool:
         return False
 
 
+def holds_too_much(raw: bytes) -> bool:
+    """Whether the JSON in *raw* may have more objects and lists than there is room for."""
+    return raw.count(b"{") + raw.count(b"[") > _MOST_HOLDERS
+
+
 def decode_json(raw: bytes, *, constant: Callable[[str], object] = str) -> object:
     """The JSON in *raw*; ValueError when it is none, holds too much, or is nested deeper than DEEPEST."""
-    if raw.count(b"{") + raw.count(b"[") > _MOST_HOLDERS:
+    if holds_too_much(raw):
         raise ValueError(f"more than {_MOST_HOLDERS:,} objects and lists")
     # Python writes NaN and Infinity, which are no JSON; as text they survive being written again.
     try:

@@ -40,6 +40,7 @@ COPIES = f"{PRIVATE}/copies"
 HOOK_WAIT = 2.0
 COMMAND_WAIT = 30.0
 LARGEST = 5 * 1024 * 1024
+_MOST_COPIED = 6 * LARGEST  # bytes of copies that are looked through at once
 
 
 class Copies(NamedTuple):
@@ -252,23 +253,29 @@ class Store:
             f"{root}{path}": at for path, at in times.items() if ".." not in path or _is_below(path)
         }
 
-    def all_copies(self) -> list[Copies]:
+    def all_copies(self) -> Iterator[Copies]:
+        """One after the other, as far as they are not too much together: they lie in the project."""
         folder = self.private / "copies"
         if not self.is_own(folder):
-            return []
+            return
         try:
             names = sorted(os.listdir(folder))
         except OSError:
-            return []
-        found = ((name, _read_copies(str(folder / name))) for name in names)
-        # The records lie in the project: one that is not what its own name says proves nothing.
-        return [
-            copies
-            for name, copies in found
-            if copies
-            and _is_below(copies.path)
-            and _same_name(self._copies_name(copies.path), name)
-        ]
+            return
+        left = _MOST_COPIED
+        for name in names:
+            with contextlib.suppress(OSError):
+                left -= os.stat(folder / name).st_size
+            if left < 0:
+                return
+            copies = _read_copies(str(folder / name))
+            # One that is not what its own name says proves nothing.
+            if (
+                copies
+                and _is_below(copies.path)
+                and _same_name(self._copies_name(copies.path), name)
+            ):
+                yield copies
 
     def keep(self, path: Path, good: bytes, previous: bytes | None) -> None:
         """Note *good* as what *path* now holds, and *previous* as what undo goes back to."""
