@@ -154,3 +154,22 @@ def test_a_glob_finds_what_it_found_before(tmp_path: Path) -> None:
         assert found == sorted(glob.glob(pattern, root_dir=tmp_path)) != []
     assert list(Search(tmp_path).find("./a//PLAN.md")) == ["a/PLAN.md"]
     assert list(Search(tmp_path).find("/".join(["a"] * 30_000))) == []
+
+
+def test_a_log_of_learnings_that_is_a_link_is_not_archived(
+    tmp_path: Path, holdfast_project: Project
+) -> None:
+    """What it led to, anywhere, was copied into the project with the run that was put away."""
+    secret = tmp_path / "secret"
+    secret.write_text("sk-secret\n")
+    holdfast_project.write("tasks.md", "# Tasks\n\n## Phase 1\n\n- [ ] 1.1 A\n")
+    holdfast_project.run("orchestrate", "start", "tasks.md")
+    holdfast_project.run("orchestrate", "fail", "for a test")
+    log = holdfast_project.root / ".claude" / "learnings.jsonl"
+    log.unlink(missing_ok=True)
+    log.symlink_to(secret)
+    holdfast_project.run("orchestrate", "archive")
+    archive = holdfast_project.root / OWN / "archive"
+    kept = [path for path in archive.rglob("*") if path.is_file()]
+    assert kept
+    assert not any(b"sk-secret" in path.read_bytes() for path in kept)
