@@ -101,7 +101,10 @@ class Store:
 
     def holds(self, path: Path) -> bool:
         """Whether *path*, wherever links lead it, lies in the project."""
-        return contains(str(self.root), os.path.realpath(path))
+        try:
+            return contains(str(self.root), os.path.realpath(path))
+        except OSError:  # of a link that is no link any more
+            return False
 
     def is_own(self, folder: str | Path) -> bool:
         """Whether *folder*, of our own, lies where its path says.

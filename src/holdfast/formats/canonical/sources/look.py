@@ -14,7 +14,6 @@ from holdfast.formats.canonical.sources.claude_local import read_local
 from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.canonical.sources.plan_names import plan_among
 from holdfast.globs import MOST, Search
-from holdfast.project import contains
 from holdfast.regular import read_file
 from holdfast.store import LARGEST
 
@@ -45,10 +44,8 @@ def look_at_markdown(
 
 
 def _look_at(root: Path, path: str, plans: Sequence[str], remembered: Remember) -> Looked:
-    if not contains(str(root), os.path.realpath(root / path)):
-        return _unreadable(path, "leads outside the project")
     try:
-        data, mtime = read_file(root / path, LARGEST)
+        data, mtime = read_file(root / path, LARGEST, within=root)
     except StateUnreadable as error:
         return _unreadable(path, error.reason)
     if path != LOCAL:
