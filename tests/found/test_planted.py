@@ -5,6 +5,8 @@ from __future__ import annotations
 import glob
 import json
 import os
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -173,3 +175,16 @@ def test_a_log_of_learnings_that_is_a_link_is_not_archived(
     kept = [path for path in archive.rglob("*") if path.is_file()]
     assert kept
     assert not any(b"sk-secret" in path.read_bytes() for path in kept)
+
+
+@pytest.mark.parametrize("now", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "soon"])
+def test_a_clock_at_the_end_of_time(now: str, holdfast_project: Project) -> None:
+    """A command failed with a traceback, since a minute later could not be expressed."""
+    holdfast_project.declare("W")
+    environment = {**holdfast_project.environment("session-1"), "HOLDFAST_NOW": now}
+    for command in (["phase", "next"], ["remind", "x"], ["status"], ["complete", "W"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", *command],
+            cwd=holdfast_project.root, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
