@@ -188,3 +188,18 @@ def test_a_clock_at_the_end_of_time(now: str, holdfast_project: Project) -> None
             cwd=holdfast_project.root, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_folder_of_the_users_is_the_owners_alone(holdfast_project: Project) -> None:
+    """Only the last of those that were made at once was, whatever the umask; the others followed it."""
+    umask = os.umask(0)
+    try:
+        holdfast_project.declare("W")
+        Compactions(holdfast_project)(2)
+        holdfast_project.run("phase", "next", session="session-1")
+    finally:
+        os.umask(umask)
+    state = holdfast_project.home / ".local"
+    folders = [state, *(path for path in state.rglob("*") if path.is_dir())]
+    assert len(folders) > 5
+    assert {oct(path.stat().st_mode & 0o777) for path in folders} == {"0o700"}
