@@ -19,6 +19,7 @@ from holdfast.clock import EPOCH, Clock
 from holdfast.handlers import HANDLERS, pre_tool_use
 from holdfast.hooks import dispatch, prepared, quick, quickjson
 from holdfast.hooks.witness import Witness, watching
+from holdfast.openflags import make_private
 from holdfast.project import Surroundings
 from holdfast.wire import events
 from holdfast.wire.replies import Outcome
@@ -105,7 +106,7 @@ class Answers:
             "answers": self.answers,
         }
         if not os.path.isdir(self._folder):
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make_private(self._folder)
             _prune(os.path.dirname(self._folder), self.now.timestamp())
         texts = {f"{kind}-{name}": data for name, data in self._texts.items()}
         for name, data in texts.items():

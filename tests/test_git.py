@@ -60,3 +60,57 @@ def test_a_program_that_the_repository_names_is_not_started(
     assert git.tracks(str(file))
     assert git.would_pick_up(str(file.with_name("new.json")))
     assert not sprung.exists()
+
+
+def test_a_commit_that_a_state_names_is_not_fetched(
+    holdfast_project: Project, tmp_path: Path
+) -> None:
+    """A partial clone asks its remote for what it lacks, by the program that the repository names."""
+    holdfast_project.write("a", "a")
+    holdfast_project.git("init", "-q")
+    holdfast_project.git("add", ".")
+    holdfast_project.git("commit", "-qm", "a")
+    sprung = tmp_path / "sprung"
+    for key, value in {
+        "remote.origin.url": f"file://{holdfast_project.root}",
+        "remote.origin.promisor": "true",
+        "remote.origin.partialclonefilter": "blob:none",
+        "remote.origin.uploadpack": f"touch '{sprung}'; git-upload-pack",
+        "extensions.partialClone": "origin",
+        "core.repositoryFormatVersion": "1",
+    }.items():
+        holdfast_project.git("config", key, value)
+    for question in (("cat-file", "-e"), ("merge-base", "--is-ancestor", "HEAD")):
+        assert git.answer(str(holdfast_project.root), *question, "deadbeef" * 5) is None
+    assert not sprung.exists()
+
+
+def test_a_folder_that_looks_like_a_bare_repository_is_none(
+    holdfast_project: Project, tmp_path: Path
+) -> None:
+    """A clone can have one among its files, with a configuration that names programs."""
+    bare = tmp_path / "bare"
+    holdfast_project.git("init", "-q", "--bare", str(bare))
+    assert git.answer(str(bare), "rev-parse", "--git-dir") is None
+
+
+def test_no_program_checks_signatures(holdfast_project: Project, tmp_path: Path) -> None:
+    """`git log` starts the one that the repository names, where it says that they are to be shown."""
+    trap, sprung = tmp_path / "trap.sh", tmp_path / "sprung"
+    trap.write_bytes(f"#!/bin/sh\ntouch '{sprung}'\n".encode())
+    trap.chmod(0o755)
+    holdfast_project.git("init", "-q")
+    holdfast_project.write("a", "a")
+    holdfast_project.git("add", ".")
+    holdfast_project.git("commit", "-qm", "a")
+    commit = holdfast_project.git("cat-file", "commit", "HEAD")
+    head, _, body = commit.partition("\n\n")
+    signed = holdfast_project.write(
+        "signed", f"{head}\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n\n{body}\n"
+    )
+    sha = holdfast_project.git("hash-object", "-t", "commit", "-w", str(signed)).strip()
+    holdfast_project.git("update-ref", "HEAD", sha)
+    holdfast_project.git("config", "log.showSignature", "true")
+    holdfast_project.git("config", "gpg.program", str(trap))
+    assert git.answer(str(holdfast_project.root), "log", "--format=%H") == sha
+    assert not sprung.exists()

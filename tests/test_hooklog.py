@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -73,3 +74,11 @@ def test_a_broken_line_is_passed_over(tmp_path: Path) -> None:
     for line in (b'{"n": 1}\n', b'{"n": \n', b"[]\n", b'{"n": 2}\n'):
         hooklog.append(str(tmp_path), "/p", line)
     assert [record["n"] for record in hooklog.read(str(tmp_path), "/p")] == [1, 2]
+
+
+def test_a_fifo_in_place_of_the_log_holds_up_no_hook(tmp_path: Path) -> None:
+    """Opening it to write waited for a reader."""
+    target = hooklog.path(str(tmp_path), "/p")
+    os.makedirs(os.path.dirname(target))
+    os.mkfifo(target)
+    hooklog.append(str(tmp_path), "/p", b"{}\n")

@@ -6,9 +6,10 @@ import os
 import sys
 import time
 
-from holdfast.openflags import BYTES, NO_LINK
+from holdfast.openflags import BYTES, NO_LINK, NO_WAIT, make_private
 
-APPENDING = os.O_APPEND | os.O_CREAT | NO_LINK | BYTES
+# Without waiting: a FIFO would hold up the open itself, and reading from it.
+APPENDING = os.O_APPEND | os.O_CREAT | NO_LINK | NO_WAIT | BYTES
 
 _FAR = 1 << 30  # no line ever reaches this byte
 _PATIENCE = 1.0  # seconds
@@ -19,7 +20,7 @@ def append(path: str, line: bytes) -> int:
     try:
         descriptor = os.open(path, os.O_WRONLY | APPENDING, 0o600)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         descriptor = os.open(path, os.O_WRONLY | APPENDING, 0o600)
     try:
         add(descriptor, line)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _PATIENCE = 1.0  # seconds; less than a hook may wait for a lock
 _NOT_FOR_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
 _NUMBERS = itertools.count()
+_SCRAP = ".tmp-"
 
 
 def own_name() -> str:
@@ -26,7 +27,7 @@ def own_name() -> str:
 def replace_file(path: str, data: bytes, *, mode: int, staging: str | None = None) -> None:
     """Write *data* beside *path*, or in *staging*, sync it, rename it over *path*, sync the folder."""
     folder = os.path.dirname(path)
-    temporary = os.path.join(staging or folder, f".tmp-{own_name()}")
+    temporary = os.path.join(staging or folder, f"{_SCRAP}{own_name()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BYTES
     descriptor = os.open(temporary, flags, 0o600)
     try:
@@ -44,6 +45,18 @@ def replace_file(path: str, data: bytes, *, mode: int, staging: str | None = Non
             return
         raise
     sync_folder(folder)
+
+
+def remove_scraps(folder: str | int) -> None:
+    """Remove what `replace_file` did not get to rename, from *folder* or the open one of that number."""
+    with os.scandir(folder) as left:
+        for entry in left:
+            if not entry.name.startswith(_SCRAP):
+                continue
+            if isinstance(folder, int):
+                os.unlink(entry.name, dir_fd=folder)
+            else:
+                os.unlink(entry.path)
 
 
 def _remove(path: str) -> None:

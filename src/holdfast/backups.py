@@ -16,6 +16,7 @@ from holdfast import versions
 from holdfast.atomic import replace_file
 from holdfast.digests import digest
 from holdfast.errors import HoldfastError, StateUnreadable, StateUnwritable
+from holdfast.openflags import make_private
 from holdfast.regular import read_file, read_json
 
 _KIND: versions.Kind = "backups"
@@ -85,7 +86,7 @@ def keep(state_dir: str | None, settings: str, before: bytes | None, written: by
         record |= {"before": known.before, "made_folder": known.made_folder}
         before = known.content
     try:
-        os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(copy))
         if before is not None:
             replace_file(copy, before, mode=0o600)
         replace_file(_record(copy), _encoded(record), mode=0o600)

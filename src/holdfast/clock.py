@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = datetime(9998, 1, 1, tzinfo=UTC)  # so that what is reckoned from it can be expressed
 
 
 class Clock:
@@ -19,7 +20,7 @@ class Clock:
         return cls(parse(os.environ.get("HOLDFAST_NOW", "")))
 
     def now(self) -> datetime:
-        return self._fixed or datetime.now(UTC)
+        return min(max(self._fixed or datetime.now(UTC), EPOCH), _LATEST)
 
 
 def parse(text: str) -> datetime | None:

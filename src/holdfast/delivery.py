@@ -16,6 +16,7 @@ from holdfast import jsonlines, sessions
 from holdfast.appending import append
 from holdfast.atomic import own_name, replace_file
 from holdfast.homes import file_of
+from holdfast.openflags import make_private
 from holdfast.regular import has_something
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
@@ -69,7 +70,7 @@ def record(state_dir: str | None, session: str | None, delivery: Delivery, now: 
     if left_alone_in(_KIND, path):
         return
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         replace_file(path, encoded(delivery), mode=0o600)
         sessions.prune(state_dir, _KIND, now)
     except OSError:

@@ -15,6 +15,7 @@ from datetime import datetime
 from holdfast import jsonlines, marks, sessions
 from holdfast.atomic import replace_file
 from holdfast.homes import file_of
+from holdfast.openflags import make_private
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
 _KIND: Kind = "forecasts"
@@ -33,7 +34,7 @@ def record(
     if jsonlines.read(path, _LARGEST) == [noted] or left_alone_in(_KIND, path):
         return
     with contextlib.suppress(OSError):  # then every part looks for itself
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         replace_file(path, jsonlines.encode(noted), mode=0o600)
         sessions.prune(state_dir, _KIND, now)
 

@@ -14,8 +14,14 @@ if TYPE_CHECKING:
     import subprocess
 
 _PATIENCE = 10.0  # seconds
-# A repository may name a program that is to watch its files; nobody asked for that to run.
-_GIT = ("git", "-c", "core.fsmonitor=false")
+# A repository may name a program that is to watch its files; nobody asked for that to run. Nor is a folder of the
+# project a repository because it looks like a bare one: its configuration would be the project's.
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit")
+# Who only asks wants none of the repository's other programs either: its hooks, and what checks signatures.
+_ASKING = ("-c", f"core.hooksPath={os.devnull}", "-c", "log.showSignature=false")
+# And nothing that is not here: a state may name any commit, and a partial clone would fetch it, by a program
+# that the repository names. Older releases know only the second.
+_OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 def tracks(path: str) -> bool:
@@ -89,7 +95,8 @@ def _ask(folder: str, *question: str) -> subprocess.CompletedProcess[bytes] | No
 
     try:
         return subprocess.run(
-            [*_GIT, "-C", folder, *question],
+            [*_GIT, *_ASKING, "-C", folder, *question],
+            env={**os.environ, **_OFFLINE},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_PATIENCE,

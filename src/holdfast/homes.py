@@ -6,6 +6,7 @@ import os
 import sys
 
 from holdfast.digests import digest
+from holdfast.openflags import make_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # as `typing` has it, which is not worth loading for that
@@ -61,6 +62,6 @@ def note_heard(path: str, now: int) -> None:
     try:
         os.utime(path, ns=(now, now))
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         os.utime(path, ns=(now, now))

@@ -26,7 +26,7 @@ from holdfast import appending, clock, jsonlines, project, sessions, settings
 from holdfast.atomic import own_name, replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.homes import file_of
-from holdfast.openflags import NO_WAIT
+from holdfast.openflags import NO_WAIT, make_private
 from holdfast.project import Surroundings
 from holdfast.regular import read_file
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
@@ -76,7 +76,7 @@ def note(
 
 def add(path: str, line: bytes, most: int = LARGEST) -> bool:
     """Add *line* to the file that is at *path* when it is written; returns whether it is the first."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_private(os.path.dirname(path))
     while True:
         descriptor = os.open(path, os.O_RDWR | appending.APPENDING, 0o600)
         try:
@@ -167,7 +167,7 @@ def begin(state_dir: str | None, session: str | None, root: str, workflow: str) 
     if left_alone_in(_KIND, path):
         return
     with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         line = jsonlines.encode(stamped(_KIND, {"root": root, "workflow": workflow}))
         replace_file(path, line, mode=0o600)
 

@@ -143,7 +143,21 @@ def main_worktree(top: str) -> str | None:
         return None
     shared = os.path.realpath(os.path.join(git, common))
     main = os.path.dirname(shared)
-    return main if os.path.basename(shared) == ".git" and os.path.isdir(main) else None
+    if os.path.basename(shared) != ".git" or not _is_linked(shared, git, top):
+        return None
+    return main if os.path.isdir(main) else None
+
+
+def _is_linked(shared: str, git: str, top: str) -> bool:
+    """Whether the repository *shared* knows the worktree at *top* as its own, by the folder *git*.
+
+    Anybody can write a `.git` that points at somebody else's repository.
+    """
+    back = _first_line(os.path.join(git, "gitdir"))
+    known = os.path.dirname(git) == os.path.join(shared, "worktrees") and back
+    return bool(known) and os.path.realpath(os.path.join(git, back)) == os.path.realpath(
+        os.path.join(top, ".git")
+    )
 
 
 def branch(folder: str) -> str | None:

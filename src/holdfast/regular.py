@@ -22,14 +22,22 @@ _WHAT_LIES_THERE = {
 }
 # A tool that writes in place may be half way through. Such a file is given this long.
 _SETTLING = 1.0  # seconds
+_REPLACED = "it is being replaced"
 
 
-def read_file(path: AnyPath, limit: int, *, follow: bool = True) -> tuple[bytes, float]:
-    """The bytes of *path* and its mtime, or StateUnreadable. Unless *follow*, it may be no link."""
+def read_file(
+    path: AnyPath, limit: int, *, follow: bool = True, within: AnyPath | None = None
+) -> tuple[bytes, float]:
+    """The bytes of *path* and its mtime, or StateUnreadable.
+
+    Unless *follow*, it may be no link. With *within*, a real path, it may lead nowhere else, also where a
+    link takes its place meanwhile.
+    """
+    real = path if within is None else _real(path, os.fspath(within))
     flags = os.O_RDONLY | NO_WAIT | BYTES
-    flags |= 0 if follow else NO_LINK
+    flags |= 0 if follow and within is None else NO_LINK
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(real, flags)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise _unreadable(path, error) from error
     try:
@@ -39,6 +47,10 @@ def read_file(path: AnyPath, limit: int, *, follow: bool = True) -> tuple[bytes,
         if status.st_size > limit:
             raise StateUnreadable(path, f"larger than {limit} bytes")
         data = _read(descriptor, limit + 1)
+        if (
+            within is not None and os.path.realpath(real) != real
+        ):  # a folder on its way was replaced
+            raise StateOutOfReach(path, _REPLACED)
     except OSError as error:
         raise _unreadable(path, error) from error
     finally:
@@ -46,6 +58,16 @@ def read_file(path: AnyPath, limit: int, *, follow: bool = True) -> tuple[bytes,
     if len(data) > limit:  # it has grown since
         raise StateUnreadable(path, f"larger than {limit} bytes")
     return data, status.st_mtime
+
+
+def _real(path: AnyPath, within: str) -> str:
+    try:
+        real = os.path.realpath(os.fspath(path))
+    except (OSError, ValueError) as error:  # of a link that is no link any more
+        raise StateOutOfReach(path, _REPLACED) from error
+    if not real.startswith(os.path.join(within, "")):
+        raise StateUnreadable(path, "leads outside the project")
+    return real
 
 
 def _unreadable(path: AnyPath, error: OSError | ValueError) -> StateUnreadable:
@@ -72,9 +94,14 @@ def has_something(path: str) -> bool:
         return False
 
 
+def holds_too_much(raw: bytes) -> bool:
+    """Whether the JSON in *raw* may have more objects and lists than there is room for."""
+    return raw.count(b"{") + raw.count(b"[") > _MOST_HOLDERS
+
+
 def decode_json(raw: bytes, *, constant: Callable[[str], object] = str) -> object:
     """The JSON in *raw*; ValueError when it is none, holds too much, or is nested deeper than DEEPEST."""
-    if raw.count(b"{") + raw.count(b"[") > _MOST_HOLDERS:
+    if holds_too_much(raw):
         raise ValueError(f"more than {_MOST_HOLDERS:,} objects and lists")
     # Python writes NaN and Infinity, which are no JSON; as text they survive being written again.
     try:
@@ -114,10 +141,12 @@ def read_json(path: AnyPath, limit: int, *, follow: bool = True) -> object:
         raise StateUnreadable(path, f"not JSON: {error}") from error
 
 
-def read_settled_json(path: AnyPath, limit: int) -> tuple[bytes, float, object]:
+def read_settled_json(
+    path: AnyPath, limit: int, *, within: AnyPath | None = None
+) -> tuple[bytes, float, object]:
     """Bytes, mtime and JSON of *path*, once its writer is done if one is at work; else StateUnreadable."""
     for _ in range(6):
-        raw, mtime = read_file(path, limit)
+        raw, mtime = read_file(path, limit, within=within)
         try:
             return raw, mtime, decode_json(raw)
         except ValueError as error:

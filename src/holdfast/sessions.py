@@ -16,6 +16,7 @@ from holdfast import clock, versions
 from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.homes import file_of, note_heard
+from holdfast.openflags import make_private
 from holdfast.regular import read_json
 from holdfast.versions import OF_A_SESSION, Kind, left_alone_in, stamped
 
@@ -84,7 +85,7 @@ def remember(state_dir: str | None, claim: Claim, now: datetime) -> None:
             return
         if left_alone_in("sessions", path):
             return
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         record = stamped("sessions", claim._asdict())
         replace_file(path, json.dumps(record, indent=1).encode(), mode=0o600)
         os.utime(path, (now.timestamp(), now.timestamp()))

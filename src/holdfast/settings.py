@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import SettingsInvalid, StateUnreadable
-from holdfast.project import contains
 from holdfast.regular import decode_toml, read_file
 
 PROJECT_FILE = os.path.join(".claude", "holdfast.toml")
@@ -94,10 +93,9 @@ def _restore_of(values: Mapping[str, object]) -> dict[str, str]:
 
 
 def _read(path: str, *, within: str | None) -> dict[str, object]:
-    if within and not contains(os.path.realpath(within), os.path.realpath(path)):
-        raise SettingsInvalid(path, "leads outside the project")
     try:
-        values = decode_toml(read_file(path, LARGEST)[0])
+        inside = os.path.realpath(within) if within else None
+        values = decode_toml(read_file(path, LARGEST, within=inside)[0])
     except StateUnreadable as error:
         raise SettingsInvalid(path, error.reason) from error
     except ValueError as error:

@@ -91,7 +91,10 @@ def left_alone(store: Store, keys: Iterable[str]) -> list[str]:
 def prune(store: Store, now: datetime) -> None:
     """Remove what was noted of sessions that have not changed anything for a month."""
     oldest = now.timestamp() - _KEPT_FOR
+    folder = store.private / "sidecars"
+    if not store.is_own(folder):
+        return
     with contextlib.suppress(OSError):
-        for path in (store.private / "sidecars").glob("session-*.json"):
+        for path in folder.glob("session-*.json"):
             if path.lstat().st_mtime < oldest and not left_alone_in("sidecar", path):
                 path.unlink(missing_ok=True)

@@ -26,11 +26,11 @@ from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
 from holdfast.appending import APPENDING, add
-from holdfast.atomic import patiently, replace_file, sync_folder
+from holdfast.atomic import patiently, remove_scraps, replace_file, sync_folder
 from holdfast.digests import digest
 from holdfast.errors import StateUnreadable, StateUnwritable
 from holdfast.locking import locked
-from holdfast.openflags import NO_WAIT
+from holdfast.openflags import NO_LINK, NO_WAIT
 from holdfast.project import contains
 from holdfast.regular import read_file, read_json
 from holdfast.versions import left_alone_in, stamped
@@ -40,6 +40,7 @@ COPIES = f"{PRIVATE}/copies"
 HOOK_WAIT = 2.0
 COMMAND_WAIT = 30.0
 LARGEST = 5 * 1024 * 1024
+_MOST_COPIED = 6 * LARGEST  # bytes of copies that are looked through at once
 
 
 class Copies(NamedTuple):
@@ -86,17 +87,45 @@ class Store:
 
     def _clear_up(self) -> None:
         """Remove what was being written by somebody who was killed: nobody else writes in the lock."""
-        with contextlib.suppress(OSError), os.scandir(self.private / "tmp") as left:
-            for entry in left:
-                os.unlink(entry.path)
+        folder = self.private / "tmp"
+        with contextlib.suppress(OSError):
+            if os.unlink not in os.supports_dir_fd:
+                remove_scraps(str(folder))
+                return
+            # By the open folder, so that a link which takes its place meanwhile leads nowhere.
+            descriptor = os.open(folder, os.O_RDONLY | NO_LINK | NO_WAIT)
+            try:
+                remove_scraps(descriptor)
+            finally:
+                os.close(descriptor)
 
     def holds(self, path: Path) -> bool:
         """Whether *path*, wherever links lead it, lies in the project."""
-        return contains(str(self.root), os.path.realpath(path))
+        try:
+            return contains(str(self.root), os.path.realpath(path))
+        except OSError:  # of a link that is no link any more
+            return False
+
+    def is_own(self, folder: str | Path) -> bool:
+        """Whether *folder*, of our own, lies where its path says.
+
+        A clone may have a link in its place, to what is somebody else's to change and to remove.
+        """
+        above = os.path.realpath(self.private.parent)
+        if not contains(str(self.root), above):
+            return False
+        inside = os.path.relpath(folder, self.private.parent)
+        return os.path.realpath(folder) == os.path.join(above, inside)
+
+    def is_direct(self, folder: Path) -> bool:
+        """Whether no link below the root leads to *folder*, so that what is in it is what its path says."""
+        return os.path.realpath(folder) == str(folder)
 
     def _contained(self, folder: Path) -> None:
         if not self.holds(folder):
             raise StateUnwritable(folder, "it leads outside the project")
+        if contains(str(self.private), str(folder)) and not self.is_own(folder):
+            raise StateUnwritable(folder, "a link leads there")
 
     def relative(self, path: Path) -> str:
         # As text where that will do: a project may have thousands of states.
@@ -129,7 +158,7 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             is_new = not path.exists()
-            descriptor = os.open(path, os.O_RDWR | APPENDING | NO_WAIT, 0o666)
+            descriptor = os.open(path, os.O_RDWR | APPENDING, 0o666)
             try:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise StateUnwritable(path, "not a regular file")
@@ -179,7 +208,7 @@ class Store:
 
     def copies(self, path: Path) -> Copies | None:
         copies = self._copies_file(path)
-        return _read_copies(copies) if self.holds(Path(self._copies)) else None
+        return _read_copies(copies) if self.is_own(self._copies) else None
 
     def copies_left_alone(self, path: Path) -> str:
         """What to say of copies of *path* that a newer Holdfast has made."""
@@ -197,7 +226,7 @@ class Store:
     def has_copies_in(self, places: Sequence[str]) -> set[str]:
         """Those of *places* that there are copies of, or that hold files that there are copies of."""
         try:
-            names = os.listdir(self._copies)
+            names = os.listdir(self._copies) if self.is_own(self._copies) else []
         except OSError:
             return set()
         mangled = {place: self._copies_name(place) for place in places}
@@ -212,7 +241,9 @@ class Store:
     def copied_at(self, place: str) -> dict[str, float]:
         """When the copies of the files in the folder *place* were made, by the whole paths of the files."""
         own, begins = self._copies_name(place), self._copies_name(f"{place}/")
-        times = {}
+        times: dict[str, float] = {}
+        if not self.is_own(self._copies):
+            return times
         with contextlib.suppress(OSError), os.scandir(self._copies) as entries:
             for entry in entries:
                 if entry.name == own or entry.name.startswith(begins):
@@ -225,23 +256,29 @@ class Store:
             f"{root}{path}": at for path, at in times.items() if ".." not in path or _is_below(path)
         }
 
-    def all_copies(self) -> list[Copies]:
+    def all_copies(self) -> Iterator[Copies]:
+        """One after the other, as far as they are not too much together: they lie in the project."""
         folder = self.private / "copies"
-        if not self.holds(folder):
-            return []
+        if not self.is_own(folder):
+            return
         try:
             names = sorted(os.listdir(folder))
         except OSError:
-            return []
-        found = ((name, _read_copies(str(folder / name))) for name in names)
-        # The records lie in the project: one that is not what its own name says proves nothing.
-        return [
-            copies
-            for name, copies in found
-            if copies
-            and _is_below(copies.path)
-            and _same_name(self._copies_name(copies.path), name)
-        ]
+            return
+        left = _MOST_COPIED
+        for name in names:
+            with contextlib.suppress(OSError):
+                left -= os.stat(folder / name).st_size
+            if left < 0:
+                return
+            copies = _read_copies(str(folder / name))
+            # One that is not what its own name says proves nothing.
+            if (
+                copies
+                and _is_below(copies.path)
+                and _same_name(self._copies_name(copies.path), name)
+            ):
+                yield copies
 
     def keep(self, path: Path, good: bytes, previous: bytes | None) -> None:
         """Note *good* as what *path* now holds, and *previous* as what undo goes back to."""
@@ -258,7 +295,7 @@ class Store:
         self.write(Path(self._copies_file(path)), encoded)
 
     def forget(self, path: Path) -> None:
-        if self.copies_left_alone(path):
+        if self.copies_left_alone(path) or not self.is_own(self._copies):
             return
         with contextlib.suppress(OSError):
             os.unlink(self._copies_file(path))

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast.digests import digest
-from holdfast.errors import HoldfastError, StateOutOfReach, StateUnreadable
+from holdfast.errors import HoldfastError, StateOutOfReach, StateUnreadable, StateUnwritable
 from holdfast.regular import read_file, read_json
 from holdfast.store import LARGEST, Store
 from holdfast.versions import refuse_newer, stamped
 
-_LARGEST = 16 * LARGEST
+_LARGEST = 6 * LARGEST  # of a note, which may have come with a clone
 
 
 class Change(NamedTuple):
@@ -49,7 +49,10 @@ def write(store: Store, name: str, changes: Sequence[Change]) -> None:
         }
         for (path, data), before in zip(changes, befores, strict=True)
     ]
-    store.write(note, json.dumps(stamped("unfinished", {"changes": entries})).encode())
+    noted = json.dumps(stamped("unfinished", {"changes": entries})).encode()
+    if len(noted) > _LARGEST:  # nobody could bring it to its end
+        raise StateUnwritable(note, f"it would be larger than {_LARGEST} bytes")
+    store.write(note, noted)
     try:
         for each in changes:
             _make(store, each)

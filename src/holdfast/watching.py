@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 
 from holdfast.formats import signs
+from holdfast.globs import Search
 from holdfast.project import contains
 from holdfast.settings import PROJECT_FILE, load
 
@@ -24,7 +25,8 @@ def paths(folders: Sequence[str], plans: Sequence[str]) -> list[str]:
     """
     wanted = [(folder, name) for folder in folders for name in signs.DECLARING]
     for folder in folders:
-        wanted += [(folder, path) for pattern in plans for path in _of(folder, pattern)]
+        search = Search(folder)
+        wanted += [(folder, path) for pattern in plans for path in _of(folder, pattern, search)]
     found, waiting = [], set()
     for folder, name in wanted:
         path = _watchable(os.path.join(folder, *name.split("/")))
@@ -71,10 +73,10 @@ def base(pattern: str) -> str:
     return "/".join(itertools.takewhile(lambda name: not glob.has_magic(name), names))
 
 
-def _of(folder: str, pattern: str) -> list[str]:
+def _of(folder: str, pattern: str, search: Search) -> list[str]:
     """What *pattern* makes worth watching below *folder*."""
     if base(pattern):
         return [base(pattern)]
     # To watch the folder itself would be to watch the whole project; new plans wait for PreCompact.
-    matches = itertools.islice(glob.iglob(pattern, root_dir=folder), _MOST)
+    matches = itertools.islice(search.find(pattern), _MOST)
     return [each for each in matches if os.path.isfile(os.path.join(folder, each))]

@@ -10,13 +10,21 @@ import contextlib
 import json
 import os
 import stat
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from fuzzing.house import House
+from holdfast import settings
+from holdfast.errors import StateUnreadable
+from holdfast.formats.canonical import files
+from holdfast.formats.canonical.sources.look import look_at_markdown
+from holdfast.regular import read_file
+from holdfast.store import Store
 from holdfast.testing import Compactions, Project
 
 OUTSIDE = "sk-nobody-may-see-this"
@@ -135,6 +143,78 @@ def test_a_link_that_is_swapped_all_the_time(tmp_path: Path) -> None:
     assert "harmless" in said or "not sent" in said
     assert OUTSIDE not in said
     assert outside.read_text() == OUTSIDE
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_link_that_takes_its_place_at_the_last_moment(folder: bool, tmp_path: Path) -> None:
+    """After it was found out where a path leads, and before it is opened."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for each, text in ((root / "docs", "harmless"), (outside, OUTSIDE)):
+        each.mkdir(parents=True)
+        (each / "a.md").write_text(text)
+    path = root / "docs" / "a.md"
+    gone, link = (path.parent, outside) if folder else (path, outside / "a.md")
+    assert read_file(path, 100, within=root)[0] == b"harmless"
+
+    def swap() -> None:
+        gone.rename(tmp_path / "before")
+        gone.symlink_to(link)
+
+    _at_the_next_open.append((str(path), swap))
+    with pytest.raises(StateUnreadable):
+        read_file(path, 100, within=root)
+    assert not _at_the_next_open
+    assert gone.is_symlink()
+
+
+_at_the_next_open: list[tuple[str, Callable[[], None]]] = []
+
+
+def _opening(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open" and _at_the_next_open and arguments[0] == _at_the_next_open[0][0]:
+        _at_the_next_open.pop()[1]()
+
+
+sys.addaudithook(_opening)
+
+
+@pytest.mark.parametrize("what", ["markdown", "state", "settings"])
+def test_what_declares_and_keeps_is_read_in_the_project_alone(
+    what: str, tmp_path: Path, holdfast_project: Project
+) -> None:
+    """A link had to take its place between the look at where it leads and the opening."""
+    store, outside = Store(holdfast_project.root), tmp_path / "outside"
+    if what == "settings":
+        path = holdfast_project.write(".claude/holdfast.toml", "stale_days = 1\n")
+        outside.write_text("stale_days = 77\n")
+    elif what == "markdown":
+        path = holdfast_project.declare("W")
+        outside.write_text(path.read_text().replace("Workflow: W", f"Workflow: {OUTSIDE}"))
+    else:
+        holdfast_project.run("start", "W")
+        (path,) = holdfast_project.state_files()
+        outside.write_text(path.read_text().replace('"W"', f'"{OUTSIDE}"'))
+
+    def swap() -> None:
+        path.unlink()
+        path.symlink_to(outside)
+
+    _at_the_next_open.append((str(path), swap))
+    if what == "settings":
+        days = settings.load(str(store.root), None).settings.stale_days
+        said = OUTSIDE if days == 77 else ""
+    elif what == "markdown":
+        said = "".join(
+            str(vars(each.declaration))
+            for each in look_at_markdown(store.root, ())
+            if each.declaration
+        )
+    else:
+        (found,) = files.found(store.root)
+        held = files.read(store, found, datetime.now(UTC))
+        said = str(vars(held))
+    assert path.is_symlink()
+    assert OUTSIDE not in said
 
 
 @contextlib.contextmanager

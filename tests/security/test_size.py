@@ -62,9 +62,15 @@ FILES = {
         "a number": b"stale_days = " + b"9" * 60_000,
         "dots": b"a" + b".a" * 20_000 + b" = 1\n",
     },
+    ".claude/holdfast/listings/global.json": {
+        "9 MB of empty lists": b'{"index": null, "rows": [' + b"[[],[]]," * 1_100_000 + b"[]]}",
+        "40 MB of empty lists": b'{"index": null, "rows": [' + b"[[],[]]," * 5_000_000 + b"[]]}",
+    },
+    ".claude/holdfast/unfinished/gated.json": {"40 MB": b'{"changes": ["' + "\N{GRINNING FACE}".encode() * 10 * MB + b'"]}'},
     ".claude/holdfast/ledger.json": {"4 MB of empty objects": b'{"finished": [' + b"{}," * 1_300_000 + b"0]}"},
 }  # fmt: skip
-OUR_OWN = {".claude/holdfast/ledger.json"}  # written anew
+# Written anew, or set aside.
+OUR_OWN = {".claude/holdfast/ledger.json", ".claude/holdfast/unfinished/gated.json"}
 _EACH = [(path, name) for path, kinds in FILES.items() for name in kinds]
 
 
@@ -93,9 +99,26 @@ def test_a_payload_of_any_size(name: str, project: Project) -> None:
     _in_bounds(measured(project, "hook", stdin=PAYLOADS[name]), ordinary)
 
 
+def test_copies_of_any_number(project: Project) -> None:
+    """Of states that are not there: they are looked through for one that was deleted."""
+    copies = project.root / ".claude" / "holdfast" / "copies"
+    ordinary = _start(project)
+    for number in range(20):
+        path = f"untracked/workflow-state/x/state-{number}.json"
+        copy = {"path": path, "good": _STATE.decode() % f'"{"x" * 5 * MB}"', "previous": None}
+        (copies / path.replace("/", "%2F")).write_text(json.dumps(copy))
+    project.declare("New")
+    run = _start(project)
+    _in_bounds(run, ordinary)
+    assert "New" in run.said
+
+
 @pytest.mark.parametrize(("path", "name"), _EACH)
 def test_a_file_of_any_size(path: str, name: str, project: Project) -> None:
     """It is kept, in its place or set aside, and the workflow that has nothing to do with it is restored."""
+    if path.startswith(".claude/holdfast/"):  # where somebody looks at it
+        project.write("workspace/workflow-state/x.json", "{}")
+        project.write("workflow/x/workflow-state.json", '{"workflow_id": "x"}')
     ordinary = _start(project)
     written = project.write(path, FILES[path][name])
     run = _start(project)

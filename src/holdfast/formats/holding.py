@@ -94,7 +94,7 @@ class Kind(Generic[D, K]):
         if not store.holds(path):
             return Unusable(path, "leads outside the project", "foreign")
         try:
-            raw, mtime, data = read_settled_json(path, LARGEST)
+            raw, mtime, data = read_settled_json(path, LARGEST, within=store.root)
         except StateOutOfReach as error:
             return self._from_copy(store, path, (error.reason,), {})
         except StateUnreadable as error:

@@ -20,6 +20,7 @@ from holdfast import __version__, marks
 from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.formats.base import Place
+from holdfast.openflags import make_private
 from holdfast.regular import read_file
 from holdfast.versions import is_newer, stamped
 
@@ -70,7 +71,7 @@ class Memory:
         rows = dict(list(self._seen.items())[:_MOST])
         record = stamped("remembered", {"by": __version__, "rows": rows})
         with contextlib.suppress(OSError, ValueError):
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            make_private(os.path.dirname(self._path))
             replace_file(self._path, json.dumps(record).encode(), mode=0o600)
 
 

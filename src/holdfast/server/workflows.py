@@ -104,7 +104,7 @@ def _content(synced: Synced, workflow: Workflow) -> str:
     path = os.path.realpath(synced.place.root / str(workflow.briefing.state_path))
     if not contains(os.path.realpath(synced.root), path):
         raise StateUnreadable(path, "it lies outside the project")
-    raw, _ = read_file(path, LARGEST)
+    raw, _ = read_file(path, LARGEST, within=synced.root)
     return raw.decode("utf-8", "replace")
 
 

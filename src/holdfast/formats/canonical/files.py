@@ -137,9 +137,9 @@ def read(store: Store, place: Found, now: datetime, earlier: Held | None = None)
     if not place.direct and not store.holds(path):
         return Unusable(path, "leads outside the project", broken=False)
     try:
-        if earlier and read_file(path, LARGEST) == (earlier.raw, earlier.mtime):
+        if earlier and read_file(path, LARGEST, within=store.root) == (earlier.raw, earlier.mtime):
             return earlier
-        raw, mtime, data = read_settled_json(path, LARGEST)
+        raw, mtime, data = read_settled_json(path, LARGEST, within=store.root)
     except StateOutOfReach as error:
         return _while_out_of_reach(store, path, error)
     except StateUnreadable as error:

@@ -143,7 +143,7 @@ def _text(store: Store, path: Path) -> tuple[str | None, datetime | None]:
     if not store.holds(path):
         return None, None
     try:
-        raw, mtime = read_file(path, LARGEST)
+        raw, mtime = read_file(path, LARGEST, within=store.root)
     except StateUnreadable:
         return None, None
     return decode(raw), clock.from_mtime(mtime)

@@ -41,10 +41,11 @@ def put_away(place: Place) -> Path:
 
 def _put_away(place: Place, held: Held) -> Path:
     store, state = place.store, place.root / files.STATE
-    raw = read_file(state, LARGEST)[0]
+    raw = read_file(state, LARGEST, within=place.root)[0]
     target = _target(store, held, raw)
-    if (log := place.root / files.LEARNINGS).exists():
-        store.write(target / log.name, read_file(log, _LARGEST)[0])
+    log = place.root / files.LEARNINGS
+    if log.exists() and store.holds(log):  # a link to what is somebody else's is no log
+        store.write(target / log.name, read_file(log, _LARGEST, within=place.root)[0])
     for path in files.paths(place.root):
         if path != state and not files.is_foreign(store, path):
             _move(place, path, target)
@@ -55,7 +56,7 @@ def _put_away(place: Place, held: Held) -> Path:
 def _move(place: Place, path: Path, folder: Path) -> None:
     store = place.store
     try:
-        store.write(folder / path.name, read_file(path, LARGEST)[0])
+        store.write(folder / path.name, read_file(path, LARGEST, within=place.root)[0])
     except StateUnreadable:
         store.set_aside(path, place.stamp, move=True)
     store.remove(path, folder_too=False)

@@ -60,7 +60,7 @@ def _has_own_log(store: Store, workflow_id: str) -> bool:
     """Whether the log is the session's: a global workflow of the same id has the same one."""
     path = store.root / places.log(workflow_id)
     is_global = os.path.lexists(store.root / places.GLOBAL.state(workflow_id))
-    return os.path.lexists(path) and store.holds(path.parent) and not is_global
+    return os.path.lexists(path) and store.is_direct(path.parent) and not is_global
 
 
 def _runs(folder: Path) -> list[str]:

@@ -21,11 +21,11 @@ from holdfast.formats.pipeline import places, states
 from holdfast.formats.pipeline.places import Location
 from holdfast.formats.pipeline.states import Held
 from holdfast.formats.remembered import Memory
-from holdfast.regular import read_file
+from holdfast.regular import holds_too_much, read_file
 from holdfast.store import LARGEST, Store
 from holdfast.versions import is_newer, stamped
 
-LARGEST_LIST = 32 * LARGEST  # of an index, and of what is kept beside it
+LARGEST_LIST = 2 * LARGEST  # of an index, and of what is kept beside it: tens of thousands of rows
 
 Stamp: TypeAlias = tuple[int, int, int]
 
@@ -173,7 +173,8 @@ def _path(store: Store, location: Location) -> Path:
 def _record(path: Path) -> dict[str, Any]:
     """As JSON; how deep it is nested is not looked at, which would take as long as reading it."""
     try:
-        record = json.loads(read_file(path, LARGEST_LIST)[0])
+        raw, _ = read_file(path, LARGEST_LIST, follow=False)
+        record = {} if holds_too_much(raw) else json.loads(raw)
     except (StateUnreadable, ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}

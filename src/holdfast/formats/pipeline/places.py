@@ -96,9 +96,12 @@ def checked_id(text: str) -> str:
 
 
 def session_names(store: Store) -> list[str]:
-    """The sessions that there are: each is a folder. A link is none, nor is one with another's states."""
+    """The sessions that there are: each is a folder. A link is none, nor is one with another's states.
+
+    Nor is what a link to all of them leads to, since a cancel removes what is a session's.
+    """
     folder = store.root / SESSIONS
-    if not store.holds(folder):
+    if not store.is_direct(folder):
         return []
     try:
         with os.scandir(folder) as entries:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
@@ -14,7 +13,7 @@ from holdfast.formats.canonical.declaration import Looked
 from holdfast.formats.canonical.sources.claude_local import read_local
 from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.canonical.sources.plan_names import plan_among
-from holdfast.project import contains
+from holdfast.globs import MOST, Search
 from holdfast.regular import read_file
 from holdfast.store import LARGEST
 
@@ -34,17 +33,19 @@ def look_at_markdown(
 ) -> list[Looked]:
     """Every source that is there, and what it declares."""
     # A glob such as *.md covers CLAUDE.local.md as well; it is no plan.
-    found = {path for pattern in globs for path in glob.glob(pattern, root_dir=root)} - {LOCAL}
-    plans = sorted(path.replace(os.sep, "/") for path in found)
+    search = Search(root)
+    plans = sorted({path for pattern in globs for path in search.find(pattern)} - {LOCAL})
     sources = [LOCAL, *plans] if os.path.lexists(root / LOCAL) else plans
-    return [_look_at(root, path, plans, remembered) for path in sources]
+    looked = [_look_at(root, path, plans, remembered) for path in sources]
+    if search.is_over:
+        given_up = f"not searched to the end: more than {MOST:,} names"
+        looked.append(Looked("plans", None, given_up, trouble=given_up))
+    return looked
 
 
 def _look_at(root: Path, path: str, plans: Sequence[str], remembered: Remember) -> Looked:
-    if not contains(str(root), os.path.realpath(root / path)):
-        return _unreadable(path, "leads outside the project")
     try:
-        data, mtime = read_file(root / path, LARGEST)
+        data, mtime = read_file(root / path, LARGEST, within=root)
     except StateUnreadable as error:
         return _unreadable(path, error.reason)
     if path != LOCAL:
