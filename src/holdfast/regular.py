@@ -22,6 +22,7 @@ _WHAT_LIES_THERE = {
 }
 # A tool that writes in place may be half way through. Such a file is given this long.
 _SETTLING = 1.0  # seconds
+_STEP = 64 * 1024
 _REPLACED = "it is being replaced"
 
 
@@ -46,10 +47,9 @@ def read_file(
             raise StateUnreadable(path, "not a regular file")
         if status.st_size > limit:
             raise StateUnreadable(path, f"larger than {limit} bytes")
-        data = _read(descriptor, limit + 1)
-        if (
-            within is not None and os.path.realpath(real) != real
-        ):  # a folder on its way was replaced
+        data = _read(descriptor, limit + 1, status.st_size)
+        # A folder on its way may have been replaced.
+        if within is not None and os.path.realpath(real) != real:
             raise StateOutOfReach(path, _REPLACED)
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -78,9 +78,10 @@ def _unreadable(path: AnyPath, error: OSError | ValueError) -> StateUnreadable:
     return (StateUnreadable if is_what_lies_there else StateOutOfReach)(path, reason)
 
 
-def _read(descriptor: int, most: int) -> bytes:
+def _read(descriptor: int, most: int, size: int) -> bytes:
     parts = []
-    while most > 0 and (part := os.read(descriptor, most)):
+    step = max(size + 1, _STEP)  # room is made for all that is asked for, whatever there is
+    while most > 0 and (part := os.read(descriptor, min(most, step))):
         parts.append(part)
         most -= len(part)
     return b"".join(parts)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 
 from holdfast import simulate
+from holdfast.regular import read_file
 from holdfast.testing import Project
 from measured import Run, measured
 
@@ -127,3 +129,14 @@ def test_a_file_of_any_size(path: str, name: str, project: Project) -> None:
     aside = (project.root / ".claude" / "holdfast" / "quarantine").glob("*")
     kept = [each.read_bytes() for each in (written, *aside) if each.exists()]
     assert FILES[path][name] in kept or path in OUR_OWN
+
+
+def test_a_small_file_takes_little_memory(project: Project) -> None:
+    """Room was made for the largest that there may be: a process with little of it could not read any."""
+    small = project.write("small.json", "{}")
+    tracemalloc.start()
+    try:
+        assert read_file(small, 1_000 * MB)[0] == b"{}"
+        assert tracemalloc.get_traced_memory()[1] < MB
+    finally:
+        tracemalloc.stop()
