@@ -177,10 +177,10 @@ from holdfast.store import Store
 store, call, number, after = Store(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "after"
 with store.lock(1):
     arm(call, number=number, after=after)
-    together.begin(store, "test", {{"copies": ["one", "two"]}})
+    together.begin(store, "test", {{"copies": ["one", "two"]}}, None)
     for name in ("one", "two"):
         store.write(store.root / "made" / name, name.encode())
-    together.end(store, "test")
+    together.end(store, "test", None)
 """
 
 
@@ -207,7 +207,7 @@ def test_a_killed_undertaking_is_found_until_it_is_at_its_end(
             assert made in ([], ["one", "two"])
             return
         assert record["copies"] == ["one", "two"]
-        together.end(store, "test")
+        together.end(store, "test", None)
         assert together.begun(store, "test") is None
 
 
@@ -217,7 +217,7 @@ def test_the_note_of_an_undertaking_that_makes_no_sense(text: str, store: Store)
     noted(store).write_text(text, encoding="utf-8")
     assert together.begun(store, "test") == {}
     with store.lock(1):
-        together.end(store, "test")
+        together.end(store, "test", None)
     assert together.begun(store, "test") is None
 
 

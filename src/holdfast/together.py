@@ -7,19 +7,26 @@ write that fails, because a disk is full, is taken back instead: whoever was tol
 An undertaking whose steps can simply be taken again, such as copying a folder, notes what it is instead
 (`begin`), and whoever finds that takes its steps again (`begun`, `end`).
 
-The note lies in the project, which may have come from somewhere else. So it does no more than a
-format allows, by the paths that are its own, and only to files that are as they were noted.
+The note lies in the project, which may have come from somewhere else. So a change does no more than a
+format allows, by the paths that are its own, and only to files that are as they were noted. And an
+undertaking, which may remove what is in no repository, is only gone on with where the user's own folder
+bears witness that it was begun by the same user.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.atomic import replace_file
 from holdfast.digests import digest
 from holdfast.errors import HoldfastError, StateOutOfReach, StateUnreadable, StateUnwritable
+from holdfast.openflags import make_private
 from holdfast.regular import read_file, read_json
 from holdfast.store import LARGEST, Store
 from holdfast.versions import refuse_newer, stamped
@@ -108,9 +115,15 @@ def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) 
     return lines
 
 
-def begin(store: Store, name: str, record: Mapping[str, object]) -> None:
+def begin(store: Store, name: str, record: Mapping[str, object], user_folder: str | None) -> None:
     """Note an undertaking; to be called inside the lock, when none is unfinished under *name*."""
-    store.write(_note(store, name), json.dumps(stamped("unfinished", record)).encode())
+    # The token keeps a witness that a kill has left from standing for another note.
+    noted = json.dumps(stamped("unfinished", {**record, "token": secrets.token_hex(16)})).encode()
+    if user_folder:
+        witness = _witness(user_folder, name)
+        make_private(user_folder)
+        replace_file(witness, digest(noted).encode(), mode=0o600)
+    store.write(_note(store, name), noted)
 
 
 def begun(store: Store, name: str) -> dict[str, object] | None:
@@ -126,15 +139,33 @@ def begun(store: Store, name: str) -> dict[str, object] | None:
     return record if isinstance(record, dict) else {}
 
 
-def put_aside(store: Store, name: str, stamp: str) -> str:
-    """Take a note that makes no sense out of the way; what to say of it."""
+def is_ours(store: Store, name: str, user_folder: str | None) -> bool:
+    """Whether the undertaking that is noted under *name* was begun by this user, and not planted."""
+    if not user_folder:
+        return False
+    try:
+        noted = read_file(_note(store, name), _LARGEST, follow=False)[0]
+        return read_file(_witness(user_folder, name), 1024)[0] == digest(noted).encode()
+    except StateUnreadable:
+        return False
+
+
+def put_aside(store: Store, name: str, stamp: str, why: str = "cannot be read") -> str:
+    """Take a note that is of no use out of the way; what to say of it."""
     aside = store.relative(store.set_aside(_note(store, name), stamp, move=True))
-    return f"what was noted of an interrupted command cannot be read; it lies in {aside}"
+    return f"what was noted of an interrupted command {why}; it lies in {aside}"
 
 
-def end(store: Store, name: str) -> None:
+def end(store: Store, name: str, user_folder: str | None) -> None:
     """Nothing is left to be done of it."""
     store.remove(_note(store, name), folder_too=False)
+    if user_folder:
+        with contextlib.suppress(OSError):
+            os.unlink(_witness(user_folder, name))
+
+
+def _witness(user_folder: str, name: str) -> str:
+    return os.path.join(user_folder, f"begun-{name}")
 
 
 def _note(store: Store, name: str) -> Path:

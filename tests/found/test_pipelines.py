@@ -18,7 +18,7 @@ from holdfast.testing import Compactions, Project
 from mcpwork import call, said
 from pipework import GENERATION, go_on
 from pipework import place as at
-from sessionwork import json_of, place, put
+from sessionwork import json_of, place, put, user_folder
 
 OTHER = "generation-scene-0205-20251110-143000"
 
@@ -201,7 +201,8 @@ def test_a_noted_cancel_leaves_the_log_of_a_global_workflow(holdfast_project: Pr
     store = Store(project.root)
     with store.lock(1):
         record = cancelling.to_record(removals)
-        together.begin(store, "pipeline session", {"session": "draft", "cancel": record})
+        noted = {"session": "draft", "cancel": record}
+        together.begin(store, "pipeline session", noted, user_folder(project))
     lifecycle.finish(place(project))
     assert log.exists()
 
@@ -258,7 +259,7 @@ def _killed_while_committing(project: Project) -> None:
     store = Store(project.root)
     noted = {"session": "draft", "commit": [GENERATION], "at": "2025-11-10T16:00:00Z"}
     with store.lock(1):
-        together.begin(store, "pipeline session", noted)
+        together.begin(store, "pipeline session", noted, user_folder(project))
 
 
 @pytest.mark.parametrize("command", ["commit", "cancel", "create"])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from holdfast import homes, hooklog
 from holdfast.formats.base import Place
 from holdfast.formats.pipeline import index, places
 from holdfast.formats.pipeline.places import Location
@@ -19,7 +20,13 @@ ARTEFACTS = {"plan.md": "# Plan\n", "deep/er/notes.json": "{}\n"}
 
 
 def place(project: Project) -> Place:
-    return Place(Store(project.root), Settings(), project.clock.now(), None, None)
+    kept = user_folder(project)
+    return Place(Store(project.root), Settings(), project.clock.now(), None, None, user_folder=kept)
+
+
+def user_folder(project: Project) -> str:
+    """Where the user's own folder keeps what is of the project."""
+    return hooklog.folder(homes.for_state(project.environment()) or "", str(project.root))
 
 
 def state(workflow_id: str, location: Location, **more: Any) -> dict[str, Any]:

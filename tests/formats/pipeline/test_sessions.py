@@ -14,6 +14,7 @@ import pytest
 
 from deadly import ARMED
 from holdfast import together
+from holdfast.digests import digest
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.pipeline import files, logs, places, sessions
 from holdfast.formats.pipeline.places import GLOBAL, Location
@@ -29,6 +30,7 @@ from sessionwork import (
     put,
     state,
     update_indexes,
+    user_folder,
 )
 
 ONE, TWO, OTHER = (f"generation-scene-020{each}-20251110-143000" for each in (1, 2, 3))
@@ -43,10 +45,10 @@ from holdfast.formats.base import Place
 from holdfast.formats.pipeline import sessions
 from holdfast.settings import Settings
 from holdfast.store import Store
-root, what, name, number = *sys.argv[1:4], int(sys.argv[4])
+root, kept, what, name, number = *sys.argv[1:5], int(sys.argv[5])
 arm("replace", "unlink", "rmdir", "mkdir", "write", number=number)
 now = datetime(2025, 11, 10, 16, 0, tzinfo=UTC)
-getattr(sessions, what)(Place(Store(root), Settings(), now, None, None), name)
+getattr(sessions, what)(Place(Store(root), Settings(), now, None, None, user_folder=kept), name)
 """
 
 
@@ -356,7 +358,10 @@ def test_what_would_be_cancelled_is_told_without_doing_it(project: Project) -> N
 def killed(project: Project, what: str, number: int) -> bool:
     """Whether there was such a call to be killed before."""
     ended = subprocess.run(
-        [sys.executable, "-c", DEADLY, str(project.root), what, NAME, str(number)],
+        [
+            *(sys.executable, "-c", DEADLY),
+            *(str(project.root), user_folder(project), what, NAME, str(number)),
+        ],
         env=project.environment(),
         capture_output=True,
         check=False,
@@ -367,9 +372,8 @@ def killed(project: Project, what: str, number: int) -> bool:
 
 def finish(project: Project) -> list[str]:
     """As the next command does."""
-    store = Store(project.root)
-    with store.lock(1):
-        said = sessions.finish(store, AT)
+    with Store(project.root).lock(1):
+        said = sessions.finish(place(project))
     update_indexes(project)
     return said
 
@@ -408,9 +412,13 @@ def test_killed_anywhere_it_is_brought_to_an_end_or_was_never_begun(
 
 
 def begin(project: Project, record: object) -> Path:
+    """Note *record* as what this user was interrupted in."""
     path = project.root / ".claude/holdfast/unfinished/pipeline session.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record), encoding="utf-8")
+    witness = Path(user_folder(project), "begun-pipeline session")
+    witness.parent.mkdir(parents=True, exist_ok=True)
+    witness.write_text(digest(path.read_bytes()), encoding="utf-8")
     return path
 
 
@@ -433,6 +441,28 @@ def test_a_planted_note_does_nothing_else(record: object, project: Project) -> N
     assert everything(project) == before
     assert victim.exists()
     assert not note.exists()
+
+
+@pytest.mark.parametrize("what", ["commit", "cancel"])
+def test_a_note_that_somebody_else_has_left_is_put_aside(what: str, project: Project) -> None:
+    """A clone may bring one, which would remove what is in no repository."""
+    record = {"session": NAME, "at": AT, what: {"states": [ONE], "runs": ["generation-runs"]}}
+    note = begin(project, record if what == "cancel" else {**record, what: [ONE]})
+    Path(user_folder(project), "begun-pipeline session").unlink()
+    before = everything(project)
+    (said,) = finish(project)
+    assert "was not begun by you" in said
+    assert everything(project) == before
+    assert not note.exists()
+    assert list((project.root / ".claude/holdfast/quarantine").iterdir())
+
+
+def test_a_witness_that_a_kill_has_left_stands_for_no_other_note(project: Project) -> None:
+    note = begin(project, {"session": NAME, "cancel": {"states": [ONE]}})
+    note.write_text(json.dumps({"session": NAME, "cancel": {"states": [TWO]}}), encoding="utf-8")
+    before = everything(project)
+    assert "was not begun by you" in finish(project)[0]
+    assert everything(project) == before
 
 
 def test_a_killed_commit_does_not_replace_what_came_since(project: Project) -> None:

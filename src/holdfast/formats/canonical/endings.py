@@ -12,13 +12,12 @@ import os
 from collections.abc import Iterator, Sequence
 
 from holdfast import ledger as ledgers
-from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.declaration import Declaration, digest
 from holdfast.formats.canonical.identity import Group, by_name
 from holdfast.formats.canonical.state import Seen, State, read
 from holdfast.ledger import Ledger, Tombstone
-from holdfast.project import contains, main_worktree
+from holdfast.project import main_worktree
 from holdfast.regular import read_file
 from holdfast.store import LARGEST, Store
 
@@ -57,11 +56,9 @@ def resting(
 
 def last_state(store: Store, stone: Tombstone) -> State:
     """The state that was archived under *stone*; ValueError or StateUnreadable when it is gone."""
-    path = store.root / stone.archive
     # The ledger lies in the project; what it names may not be anywhere else.
-    if not contains(os.path.realpath(store.private / "archive"), os.path.realpath(path)):
-        raise StateUnreadable(path, "it is not where it should be")
-    return read(read_file(path, LARGEST)[0])
+    archive = os.path.realpath(store.private / "archive")
+    return read(read_file(store.root / stone.archive, LARGEST, within=archive)[0])
 
 
 def _holds(stone: Tombstone, group: Group, store: Store, checkout: str) -> bool:

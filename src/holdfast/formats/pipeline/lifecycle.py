@@ -63,7 +63,7 @@ def start(
     """Begin a workflow, in the session that is active; see `sessions.active`."""
     store, at = place.store, stamp(place.now)
     with store.lock(COMMAND_WAIT):
-        sessions.finish(store, at)
+        sessions.finish(place)
         location = Location(sessions.active(store, session, in_environment))
         workflow_id = places.new_id(store, beginning.kind, beginning.subject, place.now)
         working_dir = location.run(beginning.kind, workflow_id)
@@ -175,7 +175,7 @@ def finish(place: Place) -> list[str]:
     if files.look(store).is_indexed and not sessions.is_unfinished(store):
         return []
     with store.lock(COMMAND_WAIT):
-        told = sessions.finish(store, at)
+        told = sessions.finish(place)
         index.update(store, at)
         return told
 
@@ -187,7 +187,7 @@ def _change(place: Place, workflow_id: str, move: Move, told: _Told) -> Held:
 
 def _changed(place: Place, workflow_id: str, move: Move, told: _Told) -> Held:
     """Make *move* on the workflow as it is now; to be called inside the lock."""
-    sessions.finish(place.store, stamp(place.now))
+    sessions.finish(place)
     held = files.find(place.store, workflow_id)
     if held.problems and not held.broken:
         raise StateUnreadable(held.path, held.problems[0])

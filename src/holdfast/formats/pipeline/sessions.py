@@ -68,7 +68,7 @@ def create(place: Place, name: str) -> Session:
     """Make the folder of its states, with an empty index."""
     store, location = place.store, Location(places.checked_session(name))
     with store.lock(COMMAND_WAIT):
-        finish(store, stamp(place.now))
+        finish(place)
         if (store.root / location.states).is_dir():
             raise IllegalMove(
                 f"session {name!r} is there already",
@@ -83,11 +83,11 @@ def commit(place: Place, name: str) -> Plan:
     """Make its workflows global."""
     store, at = place.store, stamp(place.now)
     with store.lock(COMMAND_WAIT):
-        finish(store, at)
+        finish(place)
         planned = committing.plan(store, _existing(store, name))
         ids = [held.id for held in planned.workflows]
         noted = {"session": name, "commit": ids, "at": at}
-        _undertake(store, noted, lambda: committing.carry_out(store, planned, at))
+        _undertake(place, noted, lambda: committing.carry_out(store, planned, at))
         index.update(store, at)
         return planned
 
@@ -96,10 +96,10 @@ def cancel(place: Place, name: str) -> Removals:
     """Remove its workflows with all that is theirs."""
     store, at = place.store, stamp(place.now)
     with store.lock(COMMAND_WAIT):
-        finish(store, at)
+        finish(place)
         removals = cancelling.listed(store, _existing(store, name))
         noted = {"session": name, "cancel": cancelling.to_record(removals)}
-        _undertake(store, noted, lambda: cancelling.carry_out(store, removals))
+        _undertake(place, noted, lambda: cancelling.carry_out(store, removals))
         index.update(store, at)
         return removals
 
@@ -108,17 +108,25 @@ def would_cancel(place: Place, name: str) -> Removals:
     return cancelling.listed(place.store, _existing(place.store, name))
 
 
-def finish(store: Store, at: str) -> list[str]:
+def finish(place: Place) -> list[str]:
     """Bring to an end what was interrupted; to be called inside the lock. Returns what to say of it."""
+    store, at = place.store, stamp(place.now)
     record = together.begun(store, _NOTE)
     if record is None:
         return []
     if not record:
-        return [together.put_aside(store, _NOTE, at.replace(":", ""))]
+        return [together.put_aside(store, _NOTE, _for_names(at))]
+    if not together.is_ours(store, _NOTE, place.user_folder):
+        why = "was not begun by you on this machine, so nothing of it was done"
+        return [together.put_aside(store, _NOTE, _for_names(at), why)]
     said = _carry_on(store, record)
-    together.end(store, _NOTE)
+    together.end(store, _NOTE, place.user_folder)
     index.update(store, at)
     return said
+
+
+def _for_names(at: str) -> str:
+    return at.replace(":", "")
 
 
 def is_unfinished(store: Store) -> bool:
@@ -147,15 +155,16 @@ def _carry_on(store: Store, record: Mapping[str, object]) -> list[str]:
     return said
 
 
-def _undertake(store: Store, record: Mapping[str, object], carry_out: Callable[[], None]) -> None:
-    together.begin(store, _NOTE, record)
+def _undertake(place: Place, record: Mapping[str, object], carry_out: Callable[[], None]) -> None:
+    store, user_folder = place.store, place.user_folder
+    together.begin(store, _NOTE, record, user_folder)
     try:
         carry_out()
     except HoldfastError:
         # Whoever gave the command is told, and gives it again; nobody else has to go on with it.
-        together.end(store, _NOTE)
+        together.end(store, _NOTE, user_folder)
         raise
-    together.end(store, _NOTE)
+    together.end(store, _NOTE, user_folder)
 
 
 def _existing(store: Store, name: str) -> Location:
