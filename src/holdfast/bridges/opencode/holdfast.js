@@ -128,12 +128,11 @@ function insert(messages, told) {
   messages[place] = { info, parts: [{ ...part, text: told.text, synthetic: true }, ...parts] }
 }
 
-function show(client, message, level) {
+/** Show the person a line. Where nobody looks, it is in opencode's log. */
+async function show(client, message, level) {
   const toast = { title: "Holdfast", message, variant: level === "warn" ? "warning" : "info" }
-  return Promise.allSettled([
-    client.tui.showToast({ body: toast }),
-    client.app.log({ body: { service: "holdfast", level, message } }),
-  ])
+  await client.app.log({ body: { service: "holdfast", level, message } })
+  await client.tui.showToast({ body: toast })
 }
 
 // ---------------------------------------------------------------------------------------------
