@@ -60,7 +60,7 @@ def private() -> Network:
 
 def environment() -> dict[str, str]:
     """For where the network is the machine's own: what asks for more than loopback finds nobody."""
-    proxies = {name: NOWHERE for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")}
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), NOWHERE)
     return {**proxies, "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from realclient.client import PrintMode, environment, wait_until
+from realclient.client import PrintMode, environment, print_mode, wait_until
 from realclient.standin import StandIn
-from realclient.terminal import Terminal
+from realclient.terminal import Terminal, client_in_terminal
 
 PROBE = Path(__file__).with_name("probe.py")
 
@@ -112,10 +112,12 @@ class Sandbox:
         return environment(self.home, stand_in.url, {**aside, **more})
 
     def client(self, binary: Path, stand_in: StandIn, *args: str, **more: str) -> PrintMode:
-        return PrintMode(binary, self.project, self.env(stand_in, **more), args)
+        return print_mode(binary, self.project, self.env(stand_in, **more), args)
 
     def terminal(self, binary: Path, stand_in: StandIn, *args: str, **more: str) -> Terminal:
-        return Terminal(binary, self.project, self.home, self.env(stand_in, **more), args)
+        return client_in_terminal(
+            binary, self.project, self.home, self.env(stand_in, **more), args
+        )
 
     def seen(self, event: str = "", name: str = "", /, **fields: Any) -> list[Seen]:
         """What the probes were given, in the order in which they started."""
