@@ -74,7 +74,9 @@ class Codex(Place):
             "analytics.enabled": False,
             **{f"model_providers.standin.{key}": value for key, value in provider.items()},
         }
-        return [word for key, value in given.items() for word in ("-c", f"{key}={json.dumps(value)}")]
+        return [
+            word for key, value in given.items() for word in ("-c", f"{key}={json.dumps(value)}")
+        ]
 
     @contextmanager
     def session(

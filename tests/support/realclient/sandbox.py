@@ -115,9 +115,7 @@ class Sandbox:
         return print_mode(binary, self.project, self.env(stand_in, **more), args)
 
     def terminal(self, binary: Path, stand_in: StandIn, *args: str, **more: str) -> Terminal:
-        return client_in_terminal(
-            binary, self.project, self.home, self.env(stand_in, **more), args
-        )
+        return client_in_terminal(binary, self.project, self.home, self.env(stand_in, **more), args)
 
     def seen(self, event: str = "", name: str = "", /, **fields: Any) -> list[Seen]:
         """What the probes were given, in the order in which they started."""
