@@ -20,7 +20,9 @@ class GenerateRequest(Request):
 
     def _contents(self) -> Iterator[Turn]:
         for content in self.body.get("contents", []):
-            answers = [each["functionResponse"] for each in content["parts"] if "functionResponse" in each]
+            answers = [
+                each["functionResponse"] for each in content["parts"] if "functionResponse" in each
+            ]
             for answer in answers:
                 yield Turn("tool", json.dumps(answer["response"], ensure_ascii=False))
             text = _text(content["parts"])
