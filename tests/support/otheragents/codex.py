@@ -56,8 +56,9 @@ class Codex(Place):
         content = {"hooks": self.hooks if hooks is None else hooks}
         self.write(self.home / ".codex/hooks.json", json.dumps(content, indent=2))
 
-    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
-        return super().env(stand_in, **{"CODEX_HOME": str(self.home / ".codex"), **more})
+    # It is told of its model by the command line.
+    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:  # noqa: ARG002
+        return self.machine(**{"CODEX_HOME": str(self.home / ".codex"), **more})
 
     def run(self, stand_in: StandIn, *arguments: str, **more: str) -> str:
         (self.home / ".codex").mkdir(exist_ok=True)

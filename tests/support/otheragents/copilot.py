@@ -50,7 +50,7 @@ class Copilot(Place):
             "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": str(self.window),
             "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": "8000",
         }
-        return super().env(stand_in, **{**given, **more})
+        return self.machine(**{**given, **more})
 
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[acp.AcpSession]:

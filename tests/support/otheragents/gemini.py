@@ -98,7 +98,7 @@ class Gemini(Place):
             "GEMINI_MODEL": "gemini-2.5-pro",
             "GEMINI_TELEMETRY_ENABLED": "false",
         }
-        return super().env(stand_in, **{**given, **more})
+        return self.machine(**{**given, **more})
 
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[GeminiSession]:

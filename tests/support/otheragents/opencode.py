@@ -204,7 +204,7 @@ class Opencode(Place):
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
         }
-        return super().env(stand_in, **{**given, **more})
+        return self.machine(**{**given, **more})
 
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[OpencodeSession]:

@@ -48,7 +48,11 @@ class Place(Sandbox):
     def session(self, stand_in: Service, resume: str = "") -> AbstractContextManager[Session]:
         """A new session, or an earlier one that goes on."""
 
+    @abstractmethod
     def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
+        """All that the agent is told: where its model is, and `machine`."""
+
+    def machine(self, **more: str) -> dict[str, str]:
         """All that the agent is told about the machine."""
         return {
             "PATH": os.environ["PATH"],

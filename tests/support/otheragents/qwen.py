@@ -75,7 +75,7 @@ class Qwen(Place):
             "OPENAI_BASE_URL": f"{stand_in.url}/v1",
             "OPENAI_MODEL": "stand-in",
         }
-        return super().env(stand_in, **{**given, **more})
+        return self.machine(**{**given, **more})
 
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[QwenSession]:

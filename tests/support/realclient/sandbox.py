@@ -46,7 +46,7 @@ class Sandbox:
         self._temporary = folder / "tmp"
         for each in (self.home, self.project, self._replies, self._temporary):
             each.mkdir(parents=True)
-        self._log = folder / "the log.jsonl"
+        self.log = folder / "the log.jsonl"
         self.hooks: dict[str, list[dict[str, Any]]] = {}
         self.settings: dict[str, Any] = {}  # beside the hooks
 
@@ -82,7 +82,7 @@ class Sandbox:
         script: str | Path = PROBE,
         **more: Any,
     ) -> dict[str, Any]:
-        words = ["-I", "-S", str(script), str(self._log), name]
+        words = ["-I", "-S", str(script), str(self.log), name]
         if stdout is not None:
             words.append(str(self.answer(name, stdout)))
         return command(sys.executable, *words, **more)
@@ -119,7 +119,7 @@ class Sandbox:
 
     def seen(self, event: str = "", name: str = "", /, **fields: Any) -> list[Seen]:
         """What the probes were given, in the order in which they started."""
-        raw = self._log.read_text(encoding="utf-8") if self._log.exists() else ""
+        raw = self.log.read_text(encoding="utf-8") if self.log.exists() else ""
         whole = raw[: raw.rfind("\n") + 1]  # a line that is being written is for the next look
         every = [Seen(**json.loads(line)) for line in whole.splitlines()]
         return chosen(every, event, name, **fields)
