@@ -14,11 +14,14 @@ from otheragents.place import Place
 from otheragents.service import Service
 from realclient.standin import Reply, StandIn, Tool, calls
 
+# How Copilot begins the words with which it asks for a summary.
+SUMMARY_PROMPT = "Please create a detailed summary of the conversation so far."
+
 
 class CopilotRequest(ChatRequest):
     @property
     def is_summary(self) -> bool:
-        return "summary" in self.last_user_text and not self.tools
+        return self.last_user_text.startswith(SUMMARY_PROMPT)
 
 
 @dataclass
@@ -35,6 +38,8 @@ class Copilot(Place):
     agent = "copilot"
     service = CopilotService
     window = 100_000
+    # With so many tokens it begins to compact by itself, beside the next request.
+    full = 85_000
 
     def write_settings(self, hooks: dict[str, Any] | None = None) -> None:
         content = {"hooks": self.hooks if hooks is None else hooks}
