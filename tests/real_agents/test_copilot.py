@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from otheragents.copilot import Copilot, shell
+from otheragents.copilot import Copilot
 from otheragents.service import Request
 from realclient.client import wait_until
 from realclient.recording import Recording
@@ -56,7 +56,7 @@ def conversation(place: Copilot) -> Recording:
     with place.service(tokens=lambda _: 5_000) as stand_in:
         with place.session(stand_in) as session:
             session.say("the first prompt")
-            stand_in.queue += [shell('echo "session $COPILOT_AGENT_SESSION_ID"; exit 3')]
+            stand_in.queue += [place.shell('echo "session $COPILOT_AGENT_SESSION_ID"; exit 3')]
             session.say("use the shell")
             session.compact()
             session.say("the prompt after the compaction")
@@ -83,7 +83,7 @@ def automatic(place: Copilot) -> Recording:
         for prompt in ("the first prompt", "the second prompt"):
             session.say(prompt)
         compacting = len(outcomes())
-        stand_in.queue += [shell("sleep 2"), shell("sleep 1")]
+        stand_in.queue += [place.shell("sleep 2"), place.shell("sleep 1")]
         session.say("the prompt of a long turn")
         wait_until(lambda: len(outcomes()) > compacting, "a compaction has come to an end")
         session.say("the prompt after the compaction")

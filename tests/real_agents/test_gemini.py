@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from otheragents.gemini import Gemini, shell
+from otheragents.gemini import Gemini
 from otheragents.service import Request
 from realclient.recording import Recording
 from realclient.requests import asking, summaries, words
@@ -60,7 +60,7 @@ def conversation(place: Gemini) -> Recording:
 
     with place.service(tokens=tokens) as stand_in, place.session(stand_in) as session:
         session.say("the first prompt")
-        stand_in.queue += [shell("echo out; exit 3")]
+        stand_in.queue += [place.shell("echo out; exit 3")]
         session.say("use the shell")
         session.compact()
         session.say("the prompt after the compaction")

@@ -29,16 +29,11 @@ class CopilotService(Chat):
     asked = CopilotRequest
 
 
-def shell(line: str) -> Reply:
-    """The agent runs a line in its shell."""
-    return calls(Tool("bash", {"command": line, "description": "a line"}))
-
-
 class Copilot(Place):
     agent = "copilot"
     service = CopilotService
     window = 100_000
-    # With so many tokens it begins to compact by itself, beside the next request.
+    # It begins to compact beside the next request.
     full = 85_000
 
     def write_settings(self, hooks: dict[str, Any] | None = None) -> None:
@@ -56,6 +51,10 @@ class Copilot(Place):
             "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": "8000",
         }
         return self.machine(**{**given, **more})
+
+    @staticmethod
+    def shell(line: str) -> Reply:
+        return calls(Tool("bash", {"command": line, "description": "a line"}))
 
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[acp.AcpSession]:

@@ -83,15 +83,10 @@ class GeminiSession:
         return self._terminal.screen.count("Chat history compressed")
 
 
-def shell(line: str) -> Reply:
-    """The agent runs a line in its shell."""
-    return calls(Tool("run_shell_command", {"command": line}))
-
-
 class Gemini(Place):
     agent = "gemini"
     service = GeminiService
-    # Its window is 1,048,576 tokens. With so many it compacts by itself, before the next request.
+    # Of 1,048,576. It compacts before the next request.
     full = 600_000
 
     def hook(self, *words: str | Path, **more: Any) -> dict[str, Any]:
@@ -118,6 +113,10 @@ class Gemini(Place):
         }
         return self.machine(**{**given, **more})
 
+    @staticmethod
+    def shell(line: str) -> Reply:
+        return calls(Tool("run_shell_command", {"command": line}))
+
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[GeminiSession]:
         identity = resume or str(uuid.uuid4())
@@ -126,3 +125,8 @@ class Gemini(Place):
         with Terminal(command, self.project, self.env(stand_in)) as terminal:
             terminal.wait_for("Type your message")
             yield GeminiSession(terminal, stand_in, identity)
+            # It would outlive its terminal for a while.
+            terminal.press("C-c")
+            terminal.wait_for("Press Ctrl+C again to exit")
+            terminal.press("C-c")
+            terminal.wait_for_end()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
@@ -15,8 +14,9 @@ from typing import Any, ClassVar, Protocol
 from otheragents import network, programs
 from otheragents.service import Service
 from realclient.client import DEADLINE
-from realclient.sandbox import PROBE, Sandbox
-from realclient.standin import StandIn
+from realclient.sandbox import PROBE
+from realclient.standin import Reply, StandIn
+from realclient.workplace import Work, with_holdfast
 
 API_KEY = "made-up-for-the-stand-in-0000000000000000"
 
@@ -34,15 +34,22 @@ class Session(Protocol):
         """As if the person had typed the command; it returns when it is done."""
 
 
-class Place(Sandbox):
+class Place(Work):
     """`probe(…)` the events, `write_settings()`, then `session(…)`."""
 
     agent: ClassVar[str]
     service: ClassVar[type[Service]]
+    # So many tokens make it compact by itself.
+    full: ClassVar[int]
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.command = programs.command(self.agent)
+
+    @staticmethod
+    @abstractmethod
+    def shell(line: str) -> Reply:
+        """The agent runs a line in its shell."""
 
     @abstractmethod
     def session(self, stand_in: Service, resume: str = "") -> AbstractContextManager[Session]:
@@ -55,7 +62,7 @@ class Place(Sandbox):
     def machine(self, **more: str) -> dict[str, str]:
         """All that the agent is told about the machine."""
         return {
-            "PATH": os.environ["PATH"],
+            "PATH": with_holdfast(),
             "HOME": str(self.home),
             "TMPDIR": str(self._temporary),
             "TERM": "xterm-256color",
