@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from parts import put_together
-from realclient.client import DEADLINE, PrintMode
+from realclient.client import DEADLINE, PrintMode, print_mode
 from realclient.requests import words
 from realclient.sandbox import Sandbox
 from realclient.standin import Reply, Request, StandIn, Tool, calls
@@ -45,7 +45,7 @@ class Workplace(Sandbox):
 
     def client_in(self, folder: Path, binary: Path, stand_in: StandIn) -> PrintMode:
         """A client that was started somewhere else than in the project's own folder."""
-        return PrintMode(binary, folder, self.env(stand_in))
+        return print_mode(binary, folder, self.env(stand_in))
 
     def holdfast(self, *arguments: str, session: str = "") -> str:
         """A command, as a person or an agent would give it."""

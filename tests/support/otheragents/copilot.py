@@ -1,0 +1,61 @@
+"""GitHub Copilot CLI, without GitHub: offline, with a model provider of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from otheragents import acp
+from otheragents.chat import Chat, ChatRequest
+from otheragents.place import Place
+from otheragents.service import Service
+from realclient.standin import Reply, StandIn, Tool, calls
+
+
+class CopilotRequest(ChatRequest):
+    @property
+    def is_summary(self) -> bool:
+        return "summary" in self.last_user_text and not self.tools
+
+
+@dataclass
+class CopilotService(Chat):
+    asked = CopilotRequest
+
+
+def shell(line: str) -> Reply:
+    """The agent runs a line in its shell."""
+    return calls(Tool("bash", {"command": line, "description": "a line"}))
+
+
+class Copilot(Place):
+    agent = "copilot"
+    service = CopilotService
+    window = 100_000
+
+    def write_settings(self, hooks: dict[str, Any] | None = None) -> None:
+        content = {"hooks": self.hooks if hooks is None else hooks}
+        self.write(self.home / ".copilot/hooks/hooks.json", json.dumps(content, indent=2))
+
+    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
+        given = {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_AUTO_UPDATE": "false",
+            "COPILOT_PROVIDER_BASE_URL": f"{stand_in.url}/v1",
+            "COPILOT_PROVIDER_TYPE": "openai",
+            "COPILOT_MODEL": "stand-in",
+            "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": str(self.window),
+            "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": "8000",
+        }
+        return self.machine(**{**given, **more})
+
+    @contextmanager
+    def session(self, stand_in: Service, resume: str = "") -> Iterator[acp.AcpSession]:
+        command = self.entered([*self.command, "--acp", "--allow-all-tools", "--allow-all-paths"])
+        with acp.session(
+            command, self.project, self.env(stand_in), compacting="/compact", resume=resume
+        ) as session:
+            yield session
