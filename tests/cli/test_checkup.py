@@ -15,8 +15,8 @@ import pytest
 
 from holdfast import payloads, registration, sync
 from holdfast.checkup import client, kept, registered
-from holdfast.checkup.client import TRIED
 from holdfast.checkup.finding import Finding
+from holdfast.clients import CLAUDE
 from holdfast.project import Surroundings
 from holdfast.registration import Program
 from holdfast.sources import lacking
@@ -82,7 +82,7 @@ def patient(
     programs.mkdir()
     (programs / "holdfast").symlink_to(COMMAND)
     client = programs / "claude"
-    client.write_text(f"#!/bin/sh\necho '{TRIED[-1]} (Claude Code)'\n", encoding="utf-8")
+    client.write_text(f"#!/bin/sh\necho '{CLAUDE.tried[-1]} (Claude Code)'\n", encoding="utf-8")
     client.chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join([str(programs), "/usr/bin", "/bin"]))
     settings = holdfast_project.home / ".claude" / "settings.json"

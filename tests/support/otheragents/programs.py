@@ -14,6 +14,7 @@ VERSIONS = {
     "qwen": "0.24.4",
     "copilot": "1.0.102",
     "gemini": "0.61.0",
+    "opencode": "1.18.33",
 }
 # For the agents that are JavaScript: the machine's own may be older than they need.
 NODE = "22.23.3"
@@ -24,7 +25,13 @@ _PLATFORM = f"{platform.system().lower()}-{_MACHINE}"
 
 def command(agent: str) -> list[str]:
     """What starts the agent. It is installed once and kept, so only the first time needs a network."""
-    return {"codex": _codex, "qwen": _qwen, "copilot": _copilot, "gemini": _gemini}[agent]()
+    return {
+        "codex": _codex,
+        "qwen": _qwen,
+        "copilot": _copilot,
+        "gemini": _gemini,
+        "opencode": _opencode,
+    }[agent]()
 
 
 def node() -> Path:
@@ -52,6 +59,11 @@ def _qwen() -> list[str]:
 def _gemini() -> list[str]:
     found = _at("node_modules/@google/gemini-cli/bundle/gemini.js")
     return [str(node()), str(_installed("gemini", "@google/gemini-cli", found))]
+
+
+def _opencode() -> list[str]:
+    found = _at(f"node_modules/opencode-{_PLATFORM}/bin/opencode")
+    return [str(_installed("opencode", "opencode-ai", found))]
 
 
 def _installed(agent: str, package: str, program: Callable[[Path], Path]) -> Path:
