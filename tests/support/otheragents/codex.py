@@ -51,7 +51,7 @@ class Codex(Place):
         self.write(self.home / ".codex/hooks.json", json.dumps(content, indent=2))
 
     # It is told of its model by the command line.
-    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:  # noqa: ARG002
+    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
         return self.machine(**{"CODEX_HOME": str(self.home / ".codex"), **more})
 
     def run(self, stand_in: StandIn, *arguments: str, **more: str) -> str:
