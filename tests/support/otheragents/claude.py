@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from holdfast.checkup.client import TRIED
+from holdfast.clients import CLAUDE
 from otheragents.place import Place
 from realclient import client
 from realclient.client import PrintMode, print_mode
@@ -45,7 +45,7 @@ class Claude(Place):
     shell = staticmethod(shell)
 
     def _command(self) -> list[str]:
-        return [str(installed(TRIED[-1]))]
+        return [str(installed(CLAUDE.tried[-1]))]
 
     def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
         given = client.environment(self.home, stand_in.url, COMPACTS_EARLY)

@@ -75,7 +75,7 @@ class Codex(Place):
 
     @staticmethod
     def shell(line: str) -> Reply:
-        return calls(Tool("exec_command", {"cmd": line}))
+        return calls(Tool("exec_command", {"cmd": line, "login": False}))
 
     @contextmanager
     def session(

@@ -99,8 +99,10 @@ def ticks(step: int) -> str:
 
 def reading_in(request: Request) -> dict[str, str]:
     """The required reading that the model was sent, put together."""
-    # Wherever in the request a part stands, its label and its fence say what it is.
-    return {path: text + "\n" for path, text in put_together([request.text]).items()}
+    # Wherever in the request a part stands, its label and its fence say what it is. What an agent
+    # puts around it may end on the line of the last fence.
+    whole = request.text.replace("`</", "`\n</")
+    return {path: text + "\n" for path, text in put_together([whole]).items()}
 
 
 _TROUBLE = re.compile(
