@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.plaintext import CONTEXT_LIMIT, clean, quoted, units
+from holdfast.capabilities import USUAL
+from holdfast.plaintext import clean, quoted
 from holdfast.reading import Budget, Item, Plan, plan, resolve
+from holdfast.room import units
 from parts import put_together
 
 BUDGET = Budget(parts=12, a_file=60_000)
@@ -44,7 +46,7 @@ def test_every_file_arrives_whole_from_parts_in_any_order(
     budget = Budget(parts=99, a_file=1_000_000)
     made = planned(root, texts, budget)
     parts = list(made.parts)
-    assert all(units(part) <= CONTEXT_LIMIT for part in parts)
+    assert all(units(part) <= USUAL.room.most for part in parts)
     order.shuffle(parts)  # type: ignore[attr-defined]
     arrived = put_together(parts)
     for item in made.items:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from holdfast import columns, homes
+from holdfast.capabilities import USUAL, Capabilities
 from holdfast.errors import StateUnreadable
 from holdfast.regular import read_file
 
@@ -32,6 +33,7 @@ class Surroundings(NamedTuple):
     home: str | None = None
     pipeline_session: str | None = None  # HOLDFAST_SESSION: where new workflows of a pipeline go
     played: bool = False  # HOLDFAST_PLAYED: the events are played by `simulate`
+    takes: Capabilities = USUAL  # what whoever asks can take
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Surroundings:

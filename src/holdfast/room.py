@@ -26,6 +26,11 @@ class Room:
         """How much of it *text* takes."""
         return octets(text) if self.in_bytes else units(text)
 
+    @property
+    def widest(self) -> int:
+        """What one character takes at most."""
+        return 4 if self.in_bytes else 2
+
     def of(self, most: int) -> Room:
         """One of another size, counted in the same way."""
         return Room(most, in_bytes=self.in_bytes)

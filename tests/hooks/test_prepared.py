@@ -498,6 +498,8 @@ OURS = {
     ),
     *("holdfast.handlers", "holdfast.hooks", "holdfast.hooks.launch", "holdfast.hooks.quick"),
     *("holdfast.hooks.prepared", "holdfast.marks", "holdfast.hooks.quickjson"),
+    *("holdfast.hooks.options", "holdfast.capabilities", "holdfast.room", "holdfast.wire"),
+    *("holdfast.wire.agents", "holdfast.wire.agents.base", "holdfast.wire.agents.claude"),
 }
 PARTS_OF_PYTHON = {"__future__", "_json", "_sha256", "_sha2"}
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.capabilities import Capabilities
-from holdfast.room import Room
+from holdfast.capabilities import USUAL
 from holdfast.wire.agents.base import Agent
 
 TYPE_CHECKING = False
@@ -17,7 +16,7 @@ class Claude(Agent):
     """It alone watches files, and takes what it is told for the summary as plain text."""
 
     name = "claude"
-    takes = Capabilities(room=Room(9_500), parts=True)  # over 10,000 it shows a preview
+    takes = USUAL  # over 10,000 characters it shows a preview of a context
 
     def noted(self, text: str) -> Said:
         return text

@@ -1,7 +1,7 @@
 """Codex CLI. Light.
 
-Its schema refuses every key that it does not know, so that nothing would be injected for one too many.
-What PreCompact prints is not read but where it looks like JSON.
+Its schema refuses a reply with a key that it does not know, so that nothing would be injected for one too
+many. PreCompact has no way to the summariser.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from holdfast.wire.agents.base import Agent
 
 class Codex(Agent):
     name = "codex"
-    # It counts a token for every four bytes of a hook's context, and cuts what is over 2,500 tokens.
+    # It counts a token for every four bytes of a hook's context, and cuts what is over 2,500 of them.
     takes = Capabilities(room=Room(9_500, in_bytes=True), parts=True, starts_twice=True)
 
 

@@ -1,25 +1,46 @@
 """GitHub Copilot CLI. Light.
 
-No event follows a compaction, and what a session was told at its start is gone then. So the workflow is
-told with the next prompt.
+No event follows a compaction, and what a session was told at its start is gone then. One that begins may be
+cancelled, and begin again with the next prompt. Its transcript tells of one that was applied, and is named
+when it begins; so the workflow is told with the next prompt.
 """
 
 from __future__ import annotations
 
-from holdfast.capabilities import PROMPT, Capabilities
+from holdfast.capabilities import Capabilities
+from holdfast.digests import digest
 from holdfast.room import Room
 from holdfast.wire.agents.base import Agent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.wire.agents.base import Payload, Said
 
 
+class Transcript:
+    """Each event is a line, with an id and a time."""
+
+    marker = b"session.compaction_complete"
+
+    def compactions(self, record: object) -> list[str]:
+        if not isinstance(record, dict) or record.get("type") != self.marker.decode():
+            return []
+        data = record.get("data")
+        applied = isinstance(data, dict) and data.get("success") is True
+        return [_known_by(record)] if applied else []
+
+
+def _known_by(event: Mapping[str, object]) -> str:
+    return digest(repr([event.get("id"), event.get("timestamp")]).encode("utf-8", "replace"))[:16]
+
+
 class Copilot(Agent):
+    """It takes a context by a name of its own, and shows nothing to the person."""
+
     name = "copilot"
-    takes = Capabilities(room=Room(9_500), after=PROMPT, shows=False)
+    takes = Capabilities(room=Room(60_000), transcript=Transcript(), shows=False)
     sources = {"new": "startup"}  # noqa: RUF012  # as in the base, where it is annotated
 
     def given(self, payload: Payload) -> Payload:
@@ -28,8 +49,11 @@ class Copilot(Agent):
     def restored(self, event: str, context: str, message: str, watch: Sequence[str]) -> Said:  # noqa: ARG002
         return {"additionalContext": context} if context else None
 
+    def reminded(self, context: str) -> Said:
+        return {"additionalContext": context}
 
-# Events that were registered by their names in camelCase say so in their fields, and do not say which they are.
+
+# Events that were registered by their names in camelCase do not say which they are; their fields do.
 _FIELDS = {
     "sessionId": "session_id",
     "transcriptPath": "transcript_path",

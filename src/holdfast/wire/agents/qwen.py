@@ -15,7 +15,7 @@ class Qwen(Agent):
     """Plain text of a PreCompact does not reach its summariser; a context does."""
 
     name = "qwen"
-    takes = Capabilities(room=Room(9_500), parts=True)
+    takes = Capabilities(room=Room(9_500), parts=True, tells_failures=True)
 
     def noted(self, text: str) -> Said:
         return self.specific("PreCompact", additionalContext=text)
