@@ -55,7 +55,7 @@ class Client(NamedTuple):
     plugins_in: str = ""  # where, in its own folder, it notes plugins; "" where its settings do
     plugin_removal: str = ""  # the command, with {plugin} and {scope}
     plain_notes: bool = False  # gives what a hook prints before a compaction to the summariser
-    restores_at: str = "compact"  # the source of the SessionStart that brings everything back
+    restored_by: str = "SessionStart-compact"  # of what it gave to hooks, what brings all back
     trust: str = ""  # what only the person can do before the hooks run
 
     @property
@@ -160,7 +160,7 @@ COPILOT = Client(
     windows_shell="powershell",
     fires_for={"PreCompact": _TRIGGERS},
     empty_matchers=False,
-    restores_at="resume",
+    restored_by="SessionStart-resume",
     plugins_in="settings.json",
     plugin_removal="copilot plugin uninstall {plugin}",
 )
@@ -177,7 +177,7 @@ GEMINI = Client(
     named=True,
     fires_for={"SessionStart": ("startup", "resume", "clear"), "PreCompress": _TRIGGERS},
     exact_matchers=True,
-    restores_at="resume",
+    restored_by="BeforeAgent",
     with_comments=True,
 )
 OPENCODE = Client(
