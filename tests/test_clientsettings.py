@@ -38,6 +38,12 @@ def test_each_scope_has_its_file(tmp_path: Path) -> None:
         ("qwen", "/h/.qwen/settings.json", "QWEN_HOME", "/m/settings.json"),
         ("copilot", "/h/.copilot/hooks/holdfast.json", "COPILOT_HOME", "/m/hooks/holdfast.json"),
         ("gemini", "/h/.gemini/settings.json", "GEMINI_CLI_HOME", "/m/.gemini/settings.json"),
+        (
+            "opencode",
+            "/h/.config/opencode/plugins/holdfast.js",
+            "XDG_CONFIG_HOME",
+            "/m/opencode/plugins/holdfast.js",
+        ),
     ],
 )
 def test_each_agent_has_its_file(agent: str, file: str, variable: str, moved: str) -> None:

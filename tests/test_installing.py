@@ -18,7 +18,8 @@ from holdfast.registration import Program
 
 TWELVE = Path(__file__).parent / "samples" / "settings" / "twelve-hooks.json"
 WANTED = registration.hooks(parts=2)
-ALL = pytest.mark.parametrize("client", CLIENTS.values(), ids=list(CLIENTS))
+SETTINGS = {name: client for name, client in CLIENTS.items() if not client.is_bridge}
+ALL = pytest.mark.parametrize("client", SETTINGS.values(), ids=list(SETTINGS))
 OLD = Program("/old/bin/holdfast")
 
 # Without what white space is put behind below.

@@ -39,13 +39,11 @@ class Client(NamedTuple):
     program: str  # the command that starts it
     tried: tuple[str, ...]  # the versions that Holdfast was tried with, the oldest first
     update: str  # the command that brings it up to date
-    files: Mapping[
-        Scope, str
-    ]  # where hooks stand: below its own folder, or below the project's root
-    rows: tuple[Row, ...]
-    in_words: bool = (
-        False  # takes a program and its arguments; else `command` is a line for a shell
-    )
+    # Where hooks stand: for the user below the program's own folder, else below the project's root.
+    files: Mapping[Scope, str]
+    rows: tuple[Row, ...]  # what is registered
+    is_bridge: bool = False  # its file is a plugin that starts our hooks, and no settings
+    in_words: bool = False  # takes a program and arguments; else `command` is a line for a shell
     windows_shell: Literal["cmd", "powershell"] = "cmd"  # what runs that line there
     second: int = 1  # its timeouts count so many to a second
     named: bool = False  # knows hooks by their names
@@ -57,7 +55,7 @@ class Client(NamedTuple):
     plugins_in: str = ""  # where, in its own folder, it notes plugins; "" where its settings do
     plugin_removal: str = ""  # the command, with {plugin} and {scope}
     plain_notes: bool = False  # gives what a hook prints before a compaction to the summariser
-    restores_at: str = "compact"  # the source of the SessionStart that brings everything back
+    restored_by: str = "SessionStart-compact"  # of what it gave to hooks, what brings all back
     trust: str = ""  # what only the person can do before the hooks run
 
     @property
@@ -162,7 +160,7 @@ COPILOT = Client(
     windows_shell="powershell",
     fires_for={"PreCompact": _TRIGGERS},
     empty_matchers=False,
-    restores_at="resume",
+    restored_by="SessionStart-resume",
     plugins_in="settings.json",
     plugin_removal="copilot plugin uninstall {plugin}",
 )
@@ -179,7 +177,19 @@ GEMINI = Client(
     named=True,
     fires_for={"SessionStart": ("startup", "resume", "clear"), "PreCompress": _TRIGGERS},
     exact_matchers=True,
-    restores_at="resume",
+    restored_by="BeforeAgent",
     with_comments=True,
 )
-CLIENTS = {each.name: each for each in (CLAUDE, CODEX, QWEN, COPILOT, GEMINI)}
+OPENCODE = Client(
+    name="opencode",
+    title="opencode",
+    program="opencode",
+    tried=("1.18.33",),
+    update="opencode upgrade",
+    files={"user": "plugins/holdfast.js"},
+    rows=(Row("plugin"),),  # it has the events; what is registered is the plugin
+    is_bridge=True,
+    in_words=True,
+    plain_notes=True,
+)
+CLIENTS = {each.name: each for each in (CLAUDE, CODEX, QWEN, COPILOT, GEMINI, OPENCODE)}

@@ -10,13 +10,14 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from holdfast import jsontext
+from holdfast import bridges, jsontext
 from holdfast.clients import CLAUDE, SCOPES, Client, Scope
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.project import AGENT_DIRS, Surroundings, contains, root_for_new
 from holdfast.regular import decode_json, decode_toml, read_file
 
 LARGEST = 1024 * 1024
+OUTDATED = "outdated"  # said of a plugin that another release wrote
 _PLUGIN = "holdfast"
 
 
@@ -80,9 +81,30 @@ def read(path: str, client: Client = CLAUDE) -> ClientSettings:
     except StateUnreadable as error:
         return none._replace(exists=True, problem=error.reason)
     try:
-        return none._replace(exists=True, raw=raw, value=parsed(raw))
+        return none._replace(exists=True, raw=raw, value=value_of(raw, client))
     except ValueError as error:
         return none._replace(exists=True, raw=raw, problem=str(error))
+
+
+def value_of(raw: bytes, client: Client) -> dict[str, Any]:
+    """What stands in a file of *client*; ValueError says in words why that is not known.
+
+    Of a plugin, what it starts, as if it stood in settings.
+    """
+    return _started_by(raw.decode("utf-8", "replace"), client) if client.is_bridge else parsed(raw)
+
+
+def _started_by(text: str, client: Client) -> dict[str, Any]:
+    program = bridges.program_in(text)
+    if program is None:
+        raise ValueError("it is no plugin of Holdfast")
+    words = [*program, "hook", *client.said]
+    entry = {
+        "command": words[0],
+        "args": words[1:],
+        OUTDATED: text != bridges.for_opencode(program),
+    }
+    return {"hooks": {row.event: [{"hooks": [entry]}] for row in client.rows}}
 
 
 def plugins(*values: Mapping[str, Any]) -> list[str]:

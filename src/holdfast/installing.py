@@ -44,7 +44,8 @@ class Change(NamedTuple):
         """Our hooks in the file as it will be."""
         if self.after is None:
             return []
-        return ours_in(clientsettings.parsed(self.after), self.before.client)
+        client = self.before.client
+        return ours_in(clientsettings.value_of(self.after, client), client)
 
     @property
     def is_none(self) -> bool:
@@ -53,12 +54,17 @@ class Change(NamedTuple):
 
 def putting_in(file: ClientSettings, wanted: Mapping[str, Any]) -> Change:
     """With exactly the hooks of *wanted* as ours."""
+    if file.client.is_bridge:
+        program = next(registration.registered(wanted, file.client)).program
+        return Change(file, registration.text(program, client=file.client).encode())
     text = file.text if file.exists else _FRESH
     return Change(file, with_ours(text, wanted, file.client).encode())
 
 
 def taking_out(file: ClientSettings, backup: Backup | None) -> Change:
     """As it was before us where it is still what we wrote; else without our hooks alone."""
+    if file.client.is_bridge:  # it is ours as a whole
+        return Change(file, None)
     if backup is None:
         why = "no backup of it is known"
     elif not backup.is_followed_by(file.raw):

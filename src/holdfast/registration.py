@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from holdfast import commandline
+from holdfast import bridges, commandline
 from holdfast.clients import CLAUDE, NOTING, WRITING, Client
 from holdfast.settings import Settings
 
@@ -113,7 +113,9 @@ def text(
     client: Client = CLAUDE,
     by_server: bool = False,
 ) -> str:
-    """A settings file that has nothing else."""
+    """A settings file that has nothing else; or the plugin, for a client that has one."""
+    if client.is_bridge:
+        return bridges.for_opencode([program.command, *program.first])
     wanted = hooks(program, parts, client=client, by_server=by_server)
     return json.dumps({"hooks": wanted}, indent=2) + "\n"
 
@@ -184,6 +186,8 @@ def _fault(client: Client, group: Mapping[str, Any], entry: Mapping[str, Any]) -
         return f"its timeout of {timeout} ends it after {timeout * 1000 // client.second} ms"
     if isinstance(entry.get("args"), list) and not client.in_words:
         return f'{client.title} does not know "args", so it starts `{entry["command"]}` alone'
+    if client.is_bridge and entry.get("outdated"):
+        return "it is not the plugin of this release, or was changed since"
     if group.get("matcher") == "" and not client.empty_matchers:
         return f"{client.title} takes no empty matcher"
     return ""

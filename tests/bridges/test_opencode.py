@@ -77,7 +77,7 @@ def plugin(tmp_path: Path) -> Callable[..., Path]:
     def written(*program: str, name: str = "holdfast.js", patience: int | None = None) -> Path:
         text = bridges.for_opencode(program or [HOLDFAST])
         if patience is not None:
-            text = change(text, "const PATIENCE = 20_000", f"const PATIENCE = {patience}")
+            text = change(text, "const PATIENCE = 10_000", f"const PATIENCE = {patience}")
         file = tmp_path / "plugins" / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
@@ -126,7 +126,6 @@ def test_after_a_compaction_all_is_told_once_in_each_request(host: Host, project
     assert '"The long way" is in phase 1 of 3' in note
     assert SALT in note
     session.summary("A summary that keeps nothing.")
-    host.compacted(session)
     session.user("Second question")
     answer = host.request(session)
     (text,) = told(answer)
@@ -140,11 +139,10 @@ def test_after_a_compaction_all_is_told_once_in_each_request(host: Host, project
 
 
 def test_what_the_summary_lost_is_known_with_the_guidance(host: Host, project: Path) -> None:
-    """opencode waits for nobody when a compaction is over; the next request waits for what was noted."""
+    """It is checked before."""
     session = Session(project).user("First question")
     host.request(session)
     session.assistant("Noted.").compacting(auto=True).summary("It kept nothing.")
-    host.compacted(session)
     (text,) = told(host.request(session.user("Continue")))
     assert "## Key reminders that the summary did not keep\n- Never forget the salt" in text
 
@@ -339,6 +337,18 @@ def test_a_guarded_file_is_not_changed(host: Host, project: Path) -> None:
     assert use(host, session, "write", {"filePath": str(project / "a.txt")}).error is None
 
 
+def test_what_was_too_long_to_be_sent_is_asked_for(host: Host, project: Path) -> None:
+    """Once, with the result of the first change: opencode has no other way to tell the model there."""
+    (project / "docs/long.md").write_text("words\n" * 20_000, encoding="utf-8")
+    holdfast(project, "read", "@docs/long.md")
+    session = Session(project).user("First question").assistant("Noted.").compacting()
+    host.request(session.summary("S.").user("On"))
+    first = use(host, session, "edit", {"filePath": "a.py"}).output["output"]
+    assert first.startswith("Done.\n\n")
+    assert "docs/long.md" in first
+    assert use(host, session, "edit", {"filePath": "b.py"}).output["output"] == "Done."
+
+
 # Whatever goes wrong, opencode goes on, and the person is told once.
 
 
@@ -353,7 +363,6 @@ def story(host: Host, session: Session) -> list[str]:
     host.know(session)
     texts.append(host.compacts(session))
     session.summary("S.")
-    host.compacted(session)
     for prompt in ("Second", "Third", "Fourth"):
         texts += told(host.request(session.user(prompt)))
         session.assistant("Noted.")
@@ -450,7 +459,6 @@ def test_a_program_that_reads_nothing(
     session = Session(folder).user("First question").assistant("Noted.").compacting()
     session.summary("words " * 200_000)
     with Host(folder, plugin(deaf)) as host:
-        host.compacted(session)
         assert told(host.request(session.user("On"))) == []
         assert host.shown == []
 
@@ -487,7 +495,6 @@ def test_an_opencode_that_answers_nothing(host: Host, folder: Path, trouble: str
     assert use(host, session, "edit", {"filePath": "a.py"}).error is None
     answer = host.call("shell.env", {"cwd": str(folder), "sessionID": session.id}, {"env": {}})
     assert answer.error is None
-    host.compacted(session)
     host.settled()
 
 
@@ -507,7 +514,7 @@ def test_hooks_that_are_called_in_another_way(host: Host, value: object) -> None
         answer = host.call("tool.execute.after", {**call, "args": value}, {"output": "Done."})
         assert answer.error is None
         assert answer.output["output"] == "Done."
-    for kind in ("session.created", "session.deleted", "session.compacted", "constructor"):
+    for kind in ("session.created", "session.deleted", "constructor"):
         event = {"type": kind, "properties": value}
         assert host.call("event", {"event": event}).error is None
     host.settled()

@@ -31,8 +31,10 @@ USERS = {
     "qwen": ".qwen/settings.json",
     "copilot": ".copilot/hooks/holdfast.json",
     "gemini": ".gemini/settings.json",
+    "opencode": ".config/opencode/plugins/holdfast.js",
 }
-AGENTS = pytest.mark.parametrize("agent", USERS)
+ALL = pytest.mark.parametrize("agent", USERS)
+AGENTS = pytest.mark.parametrize("agent", [each for each in USERS if each != "opencode"])
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -142,7 +144,7 @@ def of_others(agent: str) -> str:
     return text
 
 
-@AGENTS
+@ALL
 def test_the_same_with_other_agents(agent: str, holdfast_project: Project, run: Run) -> None:
     """What is installed is what is documented, and out again byte for byte; nothing is left behind."""
     file = holdfast_project.home / USERS[agent]
@@ -185,7 +187,7 @@ def test_what_others_have_there_stays(agent: str, holdfast_project: Project, run
     assert file.read_bytes() == before.replace(b"lint", b"check", 1)
 
 
-@AGENTS
+@ALL
 def test_what_is_outdated_is_put_right(agent: str, holdfast_project: Project, run: Run) -> None:
     """Another path, as of an environment that is gone."""
     file = holdfast_project.home / USERS[agent]
@@ -214,7 +216,7 @@ def test_a_file_of_another_agent_with_a_problem(
     assert everything(holdfast_project.home) == before
 
 
-@AGENTS
+@ALL
 def test_what_was_not_tried_with_an_agent_is_refused(
     agent: str, holdfast_project: Project, run: Run
 ) -> None:
@@ -226,6 +228,27 @@ def test_what_was_not_tried_with_an_agent_is_refused(
         assert f"holdfast install --agent {agent}\n" in done.stderr
     assert run("install", "--agent", "another").returncode == 2
     assert everything(holdfast_project.root) == {}
+
+
+def test_a_plugin_that_is_not_as_it_should_be(holdfast_project: Project, run: Run) -> None:
+    """What another release wrote is brought up to date; what is another's own is left alone."""
+    file = holdfast_project.home / USERS["opencode"]
+    file.parent.mkdir(parents=True)
+    text = registration.text(Program(str(SCRIPT)), client=CLIENTS["opencode"])
+    file.write_text(text.replace("opencode goes on", "all goes on", 1), encoding="utf-8")
+    done = run("install", "--agent", "opencode")
+    assert "it is not the plugin of this release, or was changed since" in done.stdout
+    assert file.read_text(encoding="utf-8") == text
+    copy = Path(done.stdout.split("what was there before: ")[1].splitlines()[0])
+    assert "all goes on" in copy.read_text(encoding="utf-8")
+    assert run("uninstall", "--agent", "opencode").stdout.startswith(f"Removed {file}")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("export const Mine = async () => ({})\n", encoding="utf-8")
+    other = run("install", "--agent", "opencode")
+    assert (other.returncode, other.stdout) == (1, text)
+    assert f"{file} was left alone: it is no plugin of Holdfast" in other.stderr
+    assert run("uninstall", "--agent", "opencode").returncode == 1
+    assert "Mine" in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

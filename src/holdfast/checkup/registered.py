@@ -28,6 +28,8 @@ def examine(here: Surroundings, client: Client = CLAUDE) -> Iterator[Finding]:
     yield from _files(looked, client)
     found = sources.found(looked, client, folder)
     if not found:
+        if client.with_comments and any(each.problem for each in looked.values()):
+            return  # what is registered is not known
         what = f"no settings register Holdfast{'' if client is CLAUDE else f' with {client.title}'}"
         cause = "so nothing is saved or restored by itself"
         of_plugin = client is CLAUDE and marker.is_ours(sys.prefix)
@@ -50,6 +52,9 @@ def _files(looked: Mapping[Scope, ClientSettings], client: Client) -> Iterator[F
         if each.problem and client.with_comments:
             what = f"{each.path} is no plain JSON, so what it registers is not known"
             yield Finding("hooks", "note", what, each.problem, f"edit {each.path}")
+        elif each.problem and client.is_bridge:
+            what = f"{each.path} is in the place of the plugin"
+            yield Finding("hooks", "wrong", what, each.problem, f"move {each.path} away")
         elif each.problem:
             what = f"{each.path} is no valid JSON, so {client.title} does not use it"
             yield Finding("hooks", "wrong", what, each.problem, f"edit {each.path}")

@@ -72,11 +72,23 @@ def _runs(command: Sequence[str], client: Client) -> Iterator[Run]:
             encoding="utf-8",
         )
         environment = _environment(folder, str(project))
-        for name in payloads.names(client.name):
+        for name in _in_order(client):
             payload = payloads.read(name, str(project), client.name)
             begun = time.perf_counter()
-            trouble = _trouble(command, payload, environment, project, client)
-            yield Run(name, time.perf_counter() - begun, trouble)
+            said, trouble = _answer(command, payload, environment, project)
+            spent = time.perf_counter() - begun
+            yield Run(name, spent, trouble or _misspoken(name, said, client))
+
+
+def _in_order(client: Client) -> list[str]:
+    """The names of what it gave to hooks, as its events follow each other in a session."""
+    events = [row.event for row in client.rows]
+
+    def place(name: str) -> int:
+        event = name.partition("-")[0]
+        return events.index(event) if event in events else len(events)
+
+    return sorted(payloads.names(client.name), key=place)
 
 
 def _environment(folder: str, project: str) -> dict[str, str]:
@@ -90,13 +102,13 @@ def _environment(folder: str, project: str) -> dict[str, str]:
     return {**kept, **own, "CLAUDE_PROJECT_DIR": project}
 
 
-def _trouble(
+def _answer(
     command: Sequence[str],
     payload: Mapping[str, object],
     environment: Mapping[str, str],
     cwd: Path,
-    client: Client,
-) -> str:
+) -> tuple[str, str]:
+    """What it said, and what kept it from saying anything."""
     try:
         done = subprocess.run(
             command,
@@ -108,21 +120,21 @@ def _trouble(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"no answer within {PATIENCE:.0f} s"
+        return "", f"no answer within {PATIENCE:.0f} s"
     except OSError as error:
-        return f"it cannot be started: {error.strerror or error}"
+        return "", f"it cannot be started: {error.strerror or error}"
     if done.returncode != 0:
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return one_line(f"exit code {done.returncode}: {last or 'nothing on stderr'}", 200)
-    return _misspoken(payload, done.stdout.decode("utf-8", "replace"), client)
+        return "", one_line(f"exit code {done.returncode}: {last or 'nothing on stderr'}", 200)
+    return done.stdout.decode("utf-8", "replace"), ""
 
 
-def _misspoken(payload: Mapping[str, object], said: str, client: Client) -> str:
-    """What is wrong with what a hook *said*, if anything."""
-    if payload["hook_event_name"] == "PreCompact" and client.plain_notes:
+def _misspoken(name: str, said: str, client: Client) -> str:
+    """What is wrong with what a hook *said* to the payload called *name*, if anything."""
+    if name == "PreCompact" and client.plain_notes:
         # The client gives it to the summariser as it stands.
         return "" if said.startswith("Keep word for word") and _WORKFLOW in said else _other(said)
-    restores = payload.get("source") == client.restores_at
+    restores = name == client.restored_by
     if not said and not restores:
         return ""
     try:

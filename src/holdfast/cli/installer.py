@@ -153,8 +153,11 @@ def _refuse_what_cannot_work(client: Client, *, by_server: bool) -> None:
 
 
 def _program(client: Client, here: Surroundings) -> Program:
-    """What is to be started. Codex runs a line in a login shell, which has a PATH of its own."""
-    if client.in_words:
+    """What is to be started. Codex runs a line in a login shell, which has a PATH of its own.
+
+    So the name alone is only for settings that others may share, as Claude Code's.
+    """
+    if client is CLAUDE:
         return launcher.find(here.search_path, here.virtual_env)
     return launcher.whole()
 
@@ -166,7 +169,7 @@ def _tell_what_was_registered(
     say(f"Put right in {path}:" if faults else f"Registered {counted(count, 'hook')} in {path}")
     for fault in faults:
         say(f"  {one_line(fault)}")
-    if program != ON_PATH and change.before.client.in_words:
+    if program != ON_PATH and change.before.client is CLAUDE:
         line = " ".join([program.command, *program.first])
         say(f"  started as {line}, since `holdfast` alone may not be found everywhere")
     if copy:

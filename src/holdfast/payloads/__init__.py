@@ -1,7 +1,7 @@
 """What real clients gave to hooks, one recorded payload an event: to try hooks by hand, and for doctor.
 
-Claude Code's lie here, those of each other agent in a folder of its name. Paths were made relative, so
-that a payload is about whatever folder the hook is started in.
+Those of each agent lie in a folder of its name. Paths were made relative, so that a payload is about
+whatever folder the hook is started in.
 """
 
 from __future__ import annotations
@@ -15,16 +15,13 @@ from typing import Any
 _ENDING = ".json"
 
 
-USUAL = "claude"
-
-
-def names(agent: str = USUAL) -> list[str]:
+def names(agent: str = "claude") -> list[str]:
     """All of *agent*: an event, or an event and what set it off: "SessionStart-compact"."""
     files = (each.name for each in _folder(agent).iterdir())
     return sorted(name.removesuffix(_ENDING) for name in files if name.endswith(_ENDING))
 
 
-def read(name: str, folder: str, agent: str = USUAL) -> dict[str, Any]:
+def read(name: str, folder: str, agent: str = "claude") -> dict[str, Any]:
     """The payload of *agent* called *name*, as if it had been sent for *folder*."""
     text = _folder(agent).joinpath(name + _ENDING).read_text(encoding="utf-8")
     payload: dict[str, Any] = _placed(json.loads(text), folder)
@@ -32,8 +29,7 @@ def read(name: str, folder: str, agent: str = USUAL) -> dict[str, Any]:
 
 
 def _folder(agent: str) -> Traversable:
-    here = resources.files(__name__)
-    return here if agent == USUAL else here.joinpath(agent)
+    return resources.files(__name__).joinpath(agent)
 
 
 def _placed(value: Any, folder: str) -> Any:

@@ -135,11 +135,6 @@ class Host:
         assert answer.error is None
         return "\n".join(answer.output["context"])
 
-    def compacted(self, session: Session) -> None:
-        """The compaction has come to its end."""
-        self.know(session)
-        self.event("session.compacted", sessionID=session.id)
-
     def settled(self) -> None:
         """Until all is noted that opencode does not wait for."""
         self.call("dispose")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +25,7 @@ from otheragents.service import Service
 from realclient.client import DEADLINE, wait_until
 from realclient.standin import Reply, StandIn, Tool, calls
 
+COMMANDS = Path(sys.executable).parent  # where the package's `holdfast` lies
 # How opencode begins what it asks for a summary with.
 SUMMARY_PROMPT = "Here is the conversation so far"
 MODEL = {"providerID": "standin", "modelID": "stand-in"}
@@ -73,7 +76,7 @@ class Server:
         self._listener: threading.Thread | None = None
         try:
             self._address = self._listening(from_here)
-            self._events = self._connected("GET", "/event")
+            self._events = self._connected()
             self._listener = threading.Thread(target=self._listen, daemon=True)
             self._listener.start()
         except BaseException:
@@ -100,22 +103,23 @@ class Server:
         wait_until(says_so, "opencode listens")
         return found[0][1].decode(), int(found[0][2])
 
-    def _connected(self, method: str, path: str, body: Any = None) -> HTTPResponse:
+    def _connected(self) -> HTTPConnection:
         connection = HTTPConnection(*self._address, timeout=DEADLINE)
         private().inside(connection.connect)
-        content = None if body is None else json.dumps(body)
-        headers = {"content-type": "application/json", "connection": "close"}
-        connection.request(method, path, content, headers)
-        return connection.getresponse()
+        return connection
 
     def _listen(self) -> None:
         with contextlib.suppress(OSError, HTTPException):  # it ends with the process
-            for line in self._events:
+            self._events.request("GET", "/event")
+            for line in self._events.getresponse():
                 if line.startswith(b"data: "):
                     self.heard.append(json.loads(line.removeprefix(b"data: ")))
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        with self._connected(method, path, body) as response:
+        content = None if body is None else json.dumps(body)
+        with contextlib.closing(self._connected()) as connection:
+            connection.request(method, path, content, {"content-type": "application/json"})
+            response = connection.getresponse()
             read = response.read()
         assert response.status == 200, f"{method} {path}: {read.decode(errors='replace')}"
         return json.loads(read)
@@ -127,8 +131,9 @@ class OpencodeSession:
         self.id = identity
         self.printed = server.heard
 
-    def say(self, text: str) -> None:
-        body = {"parts": [{"type": "text", "text": text}], "model": MODEL}
+    def say(self, text: str, model: str = "stand-in") -> None:
+        of = {**MODEL, "modelID": model}
+        body = {"parts": [{"type": "text", "text": text}], "model": of}
         self.server.ask("POST", f"/session/{self.id}/message", body)
 
     def compact(self) -> None:
@@ -170,19 +175,14 @@ class Opencode(Place):
         text = bridges.for_opencode([str(word) for word in program])
         self.write(folder / "plugins/holdfast.js", text)
 
-    def write_settings_for(self, stand_in: Service) -> None:
+    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
+        limit = {"context": self.window, "output": 4000}
+        models = ("stand-in", "gpt-5-stand-in")
         provider = {
             "npm": "@ai-sdk/openai-compatible",
             "name": "Stand-in",
             "options": {"baseURL": f"{stand_in.url}/v1", "apiKey": API_KEY},
-            "models": {
-                name: {
-                    "name": name,
-                    "tool_call": True,
-                    "limit": {"context": self.window, "output": 4000},
-                }
-                for name in ("stand-in", "gpt-5-stand-in")
-            },
+            "models": {each: {"name": each, "tool_call": True, "limit": limit} for each in models},
         }
         settings = {
             "provider": {"standin": provider},
@@ -191,14 +191,14 @@ class Opencode(Place):
             "permission": {"*": "allow"},
             "autoupdate": False,
             "share": "disabled",
+            "snapshot": False,
             "lsp": False,
             "formatter": False,
             **self.settings,
         }
-        self.write(self.home / ".config/opencode/opencode.json", json.dumps(settings))
-
-    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
         given = {
+            "PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}",
+            "OPENCODE_CONFIG_CONTENT": json.dumps(settings),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
@@ -208,7 +208,6 @@ class Opencode(Place):
 
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[OpencodeSession]:
-        self.write_settings_for(stand_in)
         command = self.entered(self.command)
         with Server(command, self.project, self.env(stand_in), self.server_log) as server:
             identity = resume or server.ask("POST", "/session", {})["id"]

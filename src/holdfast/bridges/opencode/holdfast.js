@@ -9,7 +9,7 @@ import { spawn } from "node:child_process"
 // What is started, without a shell. `holdfast install` fills in its own path.
 const PROGRAM = ["holdfast"]
 
-const PATIENCE = 20_000 // milliseconds for an answer of Holdfast
+const PATIENCE = 10_000 // milliseconds for an answer of Holdfast
 const LOOK = 5_000 // milliseconds for an answer of opencode itself
 const MOST = 1_000_000 // characters of an answer
 const MOST_TRIES = 2 // to get the guidance, for one beginning of a session
@@ -53,7 +53,6 @@ const HOOKS = {
 const EVENTS = {
   "session.created": (bridge, { info }) => bridge.created(info.id, about(info)),
   "session.deleted": (bridge, { info }) => bridge.forget(info.id),
-  "session.compacted": (bridge, { sessionID }) => bridge.compacted(sessionID),
 }
 
 // Tools that change files, and all that is noted, as Claude Code would name and describe each use.
@@ -89,32 +88,39 @@ async function look(client, id) {
   return data && about(data)
 }
 
-/** The last compaction of a session, which may still go on. */
-async function lastCompaction(client, id) {
+/** What began the compaction that goes on in a session. */
+async function trigger(client, id) {
   const { data } = await within(LOOK, client.session.messages({ path: { id }, query: { limit: 10 } }))
-  const begun = data?.findLast((each) => compaction(each))
-  const summary = data?.findLast((each) => each.info.summary && each.info.parentID === begun?.info.id)
-  const words = summary?.parts.filter((part) => part.type === "text").map((part) => part.text)
-  return { trigger: begun && compaction(begun).auto ? "auto" : "manual", summary: words?.join("\n") ?? "" }
+  return began(data?.findLast(compaction))
+}
+
+function began(message) {
+  return message && compaction(message).auto ? "auto" : "manual"
 }
 
 function compaction(message) {
   return message.parts.find((part) => part.type === "compaction")
 }
 
-/** What the messages of a request tell of its session: times, 0 for never, and the newest prompt. */
+/** What the messages of a request tell of its session; times are 0 for never. */
 function conversation(messages) {
   const prompts = messages.filter((each) => each.info.role === "user" && !compaction(each))
-  const answers = messages.map((each) => each.info).filter((info) => info.role === "assistant")
-  const last = (infos) => Math.max(0, ...infos.map((info) => info.time.created))
-  return (
-    prompts.length > 0 && {
-      session: prompts[0].info.sessionID,
-      compacted: last(answers.filter((info) => info.summary && info.finish && !info.error)),
-      answered: last(answers.filter((info) => !info.summary)),
-      newest: prompts.at(-1).info.id,
-    }
-  )
+  if (!prompts.length) return undefined
+  const answers = messages.filter((each) => each.info.role === "assistant")
+  const last = newest(answers.filter(({ info }) => info.summary && info.finish && !info.error))
+  const words = last?.parts.filter((part) => part.type === "text").map((part) => part.text)
+  return {
+    session: prompts[0].info.sessionID,
+    prompt: prompts.at(-1).info.id,
+    answered: newest(answers.filter(({ info }) => !info.summary))?.info.time.created ?? 0,
+    compacted: last?.info.time.created ?? 0,
+    trigger: last && began(messages.find((each) => each.info.id === last.info.parentID)),
+    summary: words?.join("\n") ?? "",
+  }
+}
+
+function newest(messages) {
+  return messages.toSorted((one, other) => one.info.time.created - other.info.time.created).at(-1)
 }
 
 /** Put what is told before the prompt that it belongs to; it is not stored, so each request needs it. */
@@ -131,8 +137,11 @@ function insert(messages, told) {
 /** Show the person a line. Where nobody looks, it is in opencode's log. */
 async function show(client, message, level) {
   const toast = { title: "Holdfast", message, variant: level === "warn" ? "warning" : "info" }
-  await client.app.log({ body: { service: "holdfast", level, message } })
-  await client.tui.showToast({ body: toast })
+  const ways = [
+    () => client.tui.showToast({ body: toast }),
+    () => client.app.log({ body: { service: "holdfast", level, message } }),
+  ]
+  await Promise.allSettled(ways.map(async (way) => way()))
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -180,18 +189,8 @@ class Bridge {
     if (!session || session.parent) return ""
     session.summarising = true
     await this.settled()
-    const { trigger } = await lastCompaction(this.client, id)
-    return this.ask("PreCompact", session, { trigger, custom_instructions: null })
-  }
-
-  /** Note what the compaction left. opencode does not wait for it. */
-  compacted(id) {
-    this.soon(async () => {
-      const session = await this.session(id)
-      if (!session || session.parent) return
-      const { trigger, summary } = await lastCompaction(this.client, id)
-      await this.ask("PostCompact", session, { trigger, compact_summary: summary })
-    })
+    const more = { trigger: await trigger(this.client, id), custom_instructions: null }
+    return this.ask("PreCompact", session, more)
   }
 
   /** What is to be told in a request: the same until the session is compacted, and then anew. */
@@ -206,7 +205,7 @@ class Bridge {
     if (!told || talk.compacted > told.since || (told.text === undefined && told.tries < MOST_TRIES)) {
       const tries = told?.since === talk.compacted ? told.tries + 1 : 1
       const text = await this.begin(session, talk)
-      session.told = { since: talk.compacted, at: talk.newest, tries, text }
+      session.told = { since: talk.compacted, at: talk.prompt, tries, text }
     }
     return session.told.text ? session.told : undefined
   }
@@ -214,7 +213,12 @@ class Bridge {
   /** The guidance for a session that begins or goes on; undefined where Holdfast did not answer. */
   async begin(session, talk) {
     await this.settled()
-    const printed = await this.ask("SessionStart", session, { source: source(session, talk) })
+    const from = source(session, talk)
+    if (from === "compact") {
+      // Here and not at the end of the compaction, after which opencode may be ended at once.
+      await this.ask("PostCompact", session, { trigger: talk.trigger, compact_summary: talk.summary })
+    }
+    const printed = await this.ask("SessionStart", session, { source: from })
     const reply = this.parsed(printed)
     if (reply?.systemMessage) this.show(String(reply.systemMessage), "info")
     const text = reply?.hookSpecificOutput?.additionalContext
@@ -298,8 +302,7 @@ class Bridge {
   }
 
   show(message, level) {
-    // Not awaited: opencode may be busy with what it has called us for.
-    show(this.client, message, level).catch(() => {})
+    show(this.client, message, level) // not awaited, and it does not fail
   }
 
   /** Tell the person what went wrong, once. */
