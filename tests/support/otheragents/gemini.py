@@ -6,7 +6,7 @@ import contextlib
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +54,7 @@ class GeminiSession:
     def say(self, text: str) -> None:
         asked = len(self._stand_in.requests)
         self._terminal.type(text)
-        wait_until(
+        self._enter_until(
             lambda: any(
                 text in each.text and not each.is_summary
                 for each in self._stand_in.requests[asked:]
@@ -71,13 +71,15 @@ class GeminiSession:
     def compact(self) -> None:
         compacted = self._compactions()
         self._terminal.type("/compress")
-        # While the list of commands that begin like this comes up, an Enter may be lost.
+        self._enter_until(lambda: self._compactions() > compacted, "the compaction")
+
+    def _enter_until(self, true: Callable[[], bool], what: str) -> None:
+        """An Enter is lost while a list comes up of what begins like the text."""
         for _ in range(20):
             with contextlib.suppress(TooSlow):
-                wait_until(lambda: self._compactions() > compacted, "the compaction", 1.0)
-                return
+                return wait_until(true, what, 2.0)
             self._terminal.enter()
-        raise TooSlow("never compacted")
+        raise TooSlow(f"never came: {what}\n{self._terminal.screen}")
 
     def _compactions(self) -> int:
         return self._terminal.screen.count("Chat history compressed")
