@@ -37,7 +37,7 @@ class CodexSession:
 
 def hook_runs(printed: list[Any]) -> list[dict[str, Any]]:
     """What Codex tells of the hooks that have run: `eventName`, `status`, `entries`."""
-    return [each["params"]["run"] for each in printed if each["method"] == "hook/completed"]
+    return [each["params"]["run"] for each in printed if each.get("method") == "hook/completed"]
 
 
 class Codex(Place):
