@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,20 +36,45 @@ def test_what_is_registered_is_recognised(program: Program, client: Client) -> N
     assert len(set(found)) == len(found) or client.name == "claude"
     for hook, (_, entry) in zip(found, entries, strict=True):
         words = [program.command, *program.first, "hook", *hook.arguments]
-        if client.in_words:
+        if client.in_words and program != PLUGIN:
             assert [entry["command"], *entry["args"]] == words
         else:
-            assert words[-2:] == ["--agent", client.name]
+            assert words[-2:] == ["--agent", client.name] or not client.said
             assert "args" not in entry
-            assert in_a_shell(entry["command"]) == words
+            assert in_a_shell(entry["command"], CLAUDE_PLUGIN_ROOT="${CLAUDE_PLUGIN_ROOT}") == words
 
 
-def in_a_shell(line: str) -> list[str]:
+def in_a_shell(line: str, **environ: str) -> list[str]:
     """What a shell starts for *line*."""
     shown = subprocess.run(
-        ["sh", "-c", f"printf '%s\\0' {line}"], capture_output=True, text=True, check=True
+        ["sh", "-c", f"printf '%s\\0' {line}"],
+        env={"PATH": os.defpath, **environ},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return shown.stdout.split("\0")[:-1]
+
+
+def test_no_payload_of_the_plugin_is_a_script_for_a_shell(tmp_path: Path) -> None:
+    """Codex and Qwen take the plugin and leave arguments out. `sh` alone would run what it is sent."""
+    root = tmp_path / "the plugin" / "bin"
+    root.mkdir(parents=True)
+    (root / "holdfast").write_text('printf "%s " "$@"\ncat\n', encoding="utf-8")
+    payload = json.dumps({"tool_input": {"content": f"$(touch {tmp_path}/sprung) `id`\nid\n"}})
+    for groups in json.loads(registration.text(PLUGIN))["hooks"].values():
+        for entry in (entry for group in groups for entry in group["hooks"]):
+            assert "args" not in entry
+            told = subprocess.run(
+                ["sh", "-c", entry["command"]],
+                input=payload,
+                env={"PATH": os.defpath, "CLAUDE_PLUGIN_ROOT": str(root.parent)},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert re.fullmatch(r"hook (--part \d+ )?", told.stdout.removesuffix(payload))
+    assert not (tmp_path / "sprung").exists()
 
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=list(CLIENTS))

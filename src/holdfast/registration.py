@@ -34,6 +34,9 @@ ON_PATH = Program(NAME)
 # The plugin brings a script that finds the plugin's own environment. It is given to sh, so that it
 # needs no mark as executable, which is lost in many an archive.
 PLUGIN = Program("sh", ("${CLAUDE_PLUGIN_ROOT}/bin/holdfast",))
+# Codex and Qwen take a plugin that was made for Claude Code, and know no arguments beside the command:
+# of the two words they would start `sh` alone, which reads the payload as its script.
+_PLUGIN_LINE = f'{PLUGIN.command} "{PLUGIN.first[0]}"'
 # What the client fills in for the server. Of a file that is read or written, only where it lies: its
 # text may be long, and would be sent as JSON within JSON.
 _ABOUT = {name: f"${{{name}}}" for name in ("hook_event_name", "session_id", "cwd", "agent_id")}
@@ -77,7 +80,9 @@ def _entry(client: Client, program: Program, part: int, *, beside: bool) -> dict
     arguments = ("hook", *(("--part", str(part)) if part else ()), *client.said)
     entry: dict[str, object] = {"name": NAME} if client.named else {}
     entry["type"] = "command"
-    if client.in_words:
+    if program == PLUGIN:
+        entry["command"] = " ".join((_PLUGIN_LINE, *arguments))
+    elif client.in_words:
         entry |= {"command": program.command, "args": [*program.first, *arguments]}
     else:
         words = (program.command, *program.first, *arguments)
