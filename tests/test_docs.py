@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from holdfast.checkup.client import TRIED
+from holdfast.clients import CLAUDE
 from holdfast.testing import Project
 from plugin import copy_files
 from realclient.install import installed
@@ -59,7 +59,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     for name, target in {
         "holdfast": Path(sys.executable).parent / "holdfast",
-        "claude": installed(TRIED[-1]),
+        "claude": installed(CLAUDE.tried[-1]),
         "pipx": tools() / "pipx",
         "uv": tools() / "uv",
         "python3": Path(sys.executable),
