@@ -156,6 +156,7 @@ class OpencodeSession:
 class Opencode(Place):
     agent = "opencode"
     service = OpencodeService
+    shell = staticmethod(shell)
     window = 100_000
 
     def __init__(self, folder: Path) -> None:
