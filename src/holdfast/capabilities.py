@@ -16,6 +16,9 @@ if TYPE_CHECKING:
         def compactions(self, record: object) -> list[str]:
             """What those are known by that *record*, a line of it, tells of."""
 
+        def goes_on(self, record: object) -> bool | None:
+            """Whether one has begun with *record*, or has ended; None where it says neither."""
+
 
 class Capabilities:
     """What can be said, when, and how much at once; and what an agent tells. The defaults hold for most."""

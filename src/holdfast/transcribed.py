@@ -11,7 +11,8 @@ import contextlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,6 +31,7 @@ _AT_ONCE = 32 * 1024 * 1024  # bytes that are read by one hook
 _LONGEST = 8 * 1024 * 1024  # bytes of a line that is understood
 _MOST_HOLDERS = 200_000  # objects and lists in it
 _WORTH_NOTING = 256 * 1024  # bytes that need not be read again
+_PATIENCE, _POLL = 0.5, 0.02  # seconds; what has happened may be written some time later
 _MOST = 50  # compactions that are known, the latest
 
 
@@ -45,8 +47,9 @@ class _Known(NamedTuple):
 
 class _News(NamedTuple):
     upto: int
-    compactions: list[str]
-    marked: bool  # whether a line had the marker
+    compactions: Sequence[str] = ()
+    marked: bool = False  # whether a line had the marker
+    goes_on: bool = False  # whether one has begun that has not ended yet
 
 
 def follow(state_dir: str | None, session: str | None, path: str | None, now: datetime) -> None:
@@ -95,11 +98,13 @@ def turn(
         known = _recall(state_dir, session) or _Known(path or "")
         if path not in {None, known.path}:
             known = _Known(path or "", 0, known.told)
-        news = _news(known, transcript) if is_alone else _News(known.offset, [], marked=False)
+        news = _settled_news(known, transcript) if is_alone else _News(known.offset)
         fresh = [each for each in news.compactions if each not in known.told]
         after = _Known(known.path, news.upto, tuple(dict.fromkeys([*known.told, *fresh]))[-_MOST:])
         yield (lambda: _record(state_dir, session, after, now)) if fresh else None
-        if not fresh and (news.marked or abs(news.upto - known.offset) > _WORTH_NOTING):
+        if fresh or news.goes_on:
+            return
+        if news.marked or abs(news.upto - known.offset) > _WORTH_NOTING:
             _record(state_dir, session, after, now)
 
 
@@ -130,21 +135,35 @@ def _record(state_dir: str, session: str, known: _Known, now: datetime) -> None:
         sessions.prune(state_dir, _KIND, now)
 
 
+def _settled_news(known: _Known, transcript: Transcript) -> _News:
+    """What a transcript tells of, once it is known how a compaction has ended that has begun."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        news = _news(known, transcript)
+        if news.compactions or not news.goes_on or time.monotonic() > until:
+            return news
+        time.sleep(_POLL)
+
+
 def _news(known: _Known, transcript: Transcript) -> _News:
     """What a transcript tells of from where it was read before."""
     try:
         begin, data = _read(known.path, known.offset)
     except (OSError, ValueError):
-        return _News(known.offset, [], marked=False)
+        return _News(known.offset)
     end = data.rfind(b"\n") + 1  # what is just being written waits
     if not end and len(data) == _AT_ONCE:
         end = len(data)  # a line of that length is none that is understood
     marked = [line for line in data[:end].split(b"\n") if transcript.marker in line]
     found: list[str] = []
+    goes_on = False
     for line in filter(_is_small, marked):
         with contextlib.suppress(ValueError, RecursionError):
-            found += transcript.compactions(json.loads(line))
-    return _News(begin + end, found, bool(marked))
+            record = json.loads(line)
+            found += transcript.compactions(record)
+            begun = transcript.goes_on(record)
+            goes_on = goes_on if begun is None else begun
+    return _News(begin + end, found, bool(marked), goes_on)
 
 
 def _is_small(line: bytes) -> bool:

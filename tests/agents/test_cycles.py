@@ -16,17 +16,6 @@ from holdfast.wire import agents
 HEADING = "# Workflow restored after the compaction: Work"
 
 
-@pytest.fixture
-def work(holdfast_project: Project) -> Project:
-    """A workflow with something to read and to remember."""
-    holdfast_project.write(".git/HEAD", "ref: refs/heads/main\n")
-    holdfast_project.write("docs/guide.md", "The guide, <kept> whole.\n")
-    holdfast_project.declare(
-        "Work", phase="2/4 - Build", reading=["@docs/guide.md"], reminders=["No network"]
-    )
-    return holdfast_project
-
-
 def begun(name: str, project: Project, **how: bool) -> Asking:
     """A session that has started, and was told so."""
     asking = EVERY[name](project, **how)
@@ -137,10 +126,11 @@ def test_state_files_are_the_same_whichever_agent_asked(tmp_path: Path) -> None:
 
 def test_a_workflow_goes_from_one_agent_to_the_next(work: Project) -> None:
     """Each takes it up where the one before left it."""
-    for number, name in enumerate(("claude", "codex", "opencode", "gemini"), 2):
+    work.declare("Work", phase="1/5 - Plan")
+    for number, name in enumerate(("claude", "codex", "opencode", "gemini"), 1):
         asking = begun(name, work)
         asking.session = f"session-of-{name}"
         asking.compacts()
-        assert f"phase {number} of 4" in asking.restored()
+        assert f"phase {number} of 5" in asking.restored()
         work.run("phase", "next", session=asking.session)
-    assert work.state()["phase"]["current"] == 4
+    assert work.state()["phase"]["current"] == 5

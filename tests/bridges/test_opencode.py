@@ -498,6 +498,13 @@ def test_an_opencode_that_answers_nothing(host: Host, folder: Path, trouble: str
     host.settled()
 
 
+def test_an_opencode_that_does_not_say_what_began_a_compaction(host: Host, project: Path) -> None:
+    """The workflow is saved all the same."""
+    host.set(trouble="no messages")
+    session = Session(project).user("First question").assistant("Noted.").compacting()
+    assert '"The long way" is in phase 1 of 3' in host.compacts(session)
+
+
 NONSENSE = [None, {}, [], 7, "text", {"sessionID": 7}, {"event": None}, {"messages": [None]}]
 
 

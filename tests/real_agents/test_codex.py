@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from otheragents.codex import Codex, hook_runs, shell
+from otheragents.codex import Codex, hook_runs
 from otheragents.service import Request
 from realclient.recording import Recording
 from realclient.requests import asking, summaries, words
@@ -61,7 +61,7 @@ def conversation(place: Codex) -> Recording:
     with place.service(tokens=lambda _: ROOMY) as stand_in:
         with place.session(stand_in) as session:
             session.say("the first prompt")
-            stand_in.queue += [shell('echo "session $CODEX_SESSION_ID"; exit 3')]
+            stand_in.queue += [place.shell('echo "session $CODEX_SESSION_ID"; exit 3')]
             session.say("use the shell")
             session.compact()
             session.say("the prompt after the compaction")
@@ -96,7 +96,7 @@ def automatic(place: Codex) -> Recording:
         with place.session(stand_in, session.id) as session:
             session.say("a prompt that fills the window")
             session.say("the prompt between two turns")
-            stand_in.queue += [shell("echo '[fills]'"), shell("echo 'the loop ends'")]
+            stand_in.queue += [place.shell("echo '[fills]'"), place.shell("echo 'the loop ends'")]
             session.say("the prompt of the loop")
     return Recording(stand_in.requests, place.seen())
 

@@ -15,9 +15,11 @@ import pytest
 
 from otheragents.opencode import Opencode, OpencodeRequest, OpencodeService, shell
 from otheragents.service import Request
+from realclient.client import wait_until
 from realclient.recording import Recording
 from realclient.requests import asking, summaries
 from realclient.standin import Tool, calls, says
+from realclient.terminal import Terminal
 
 pytestmark = pytest.mark.needs("npm", "git")
 
@@ -35,6 +37,7 @@ RESTORED = "# Workflow restored after the compaction: The long way"
 RESUMED = "# Workflow taken up again with the resumed session: The long way"
 CARRIED = "# Workflow carried over into the forked session: The long way"
 HEADS = (NAMED, RESTORED, RESUMED, CARRIED)
+SUBAGENT = "Look into it, subagent"
 CONTINUE = "Continue if you have next steps"
 
 
@@ -95,9 +98,6 @@ def timeless(text: str) -> str:
 # Runs
 
 
-STEPS = ("edit", "check", "advance")
-
-
 def conversation(place: Opencode) -> Recording:
     """Work, a compaction by hand, a restart, another compaction and a restart right after it."""
     begin(place)
@@ -116,7 +116,7 @@ def conversation(place: Opencode) -> Recording:
             session.compact()
             session.say("THIRD")
             session.say("FOURTH")
-            toasts = session.toasts()
+            toasts = session.toasts(1)
         after = kept(place)
         with place.session(stand_in, session.id) as session:
             session.say("FIFTH")
@@ -135,7 +135,8 @@ def conversation(place: Opencode) -> Recording:
 
 
 def by_itself(place: Opencode) -> Recording:
-    """A compaction in the middle of a turn, by the size that the service tells; a subagent; a fork.
+    """A compaction in the middle of a turn, by the size that the service tells; a subagent; a fork;
+    a compaction by hand.
 
     The plugin is installed for this project and for all projects.
     """
@@ -148,12 +149,13 @@ def by_itself(place: Opencode) -> Recording:
         return 10 if compacted or "FIRST" not in request.text else place.window
 
     def subagents(request: Request) -> Any:
-        asked = request.first_text.endswith("Look into it, subagent")
-        lines = [shell("echo session $CLAUDE_CODE_SESSION_ID"), says("Looked.")]
+        asked = request.first_text.endswith(SUBAGENT)
+        write = Tool("write", {"filePath": "by the subagent.py", "content": "sub = 1\n"})
+        lines = [calls(write), shell("echo session $CLAUDE_CODE_SESSION_ID"), says("Looked.")]
         return lines[len(request.tool_results)] if asked and request.tools else None
 
     with OpencodeService(tokens=full, script=subagents) as stand_in:
-        task = {"description": "look", "prompt": "Look into it, subagent"}
+        task = {"description": "look", "prompt": SUBAGENT}
         stand_in.queue = [
             shell("echo on the way"),
             says("Noted."),
@@ -164,7 +166,9 @@ def by_itself(place: Opencode) -> Recording:
             session.say("SECOND")
             fork = session.fork()
             fork.say("THIRD")
-            toasts = session.toasts()
+            session.compact()
+            session.say("FOURTH")
+            toasts = session.toasts(3)
     notes = {"id": session.id, "toasts": toasts, "hooks": hooks_run(place)}
     return Recording(stand_in.requests, notes=notes)
 
@@ -206,7 +210,7 @@ def uninstalled(place: Opencode) -> Recording:
             session.say("SECOND")
             session.compact()
             session.say("THIRD")
-            toasts = session.toasts()
+            toasts = session.toasts(1)
     return Recording(stand_in.requests, notes={"toasts": toasts})
 
 
@@ -214,6 +218,7 @@ def uninstalled(place: Opencode) -> Recording:
 
 
 Recorded = Callable[[Callable[[Opencode], Recording], type[Opencode]], Recording]
+Placed = Callable[[type[Opencode]], Opencode]
 
 
 @pytest.fixture
@@ -227,14 +232,18 @@ def automatic(recorded: Recorded) -> Recording:
 
 
 def told(request: Request) -> list[str]:
-    """What of the workflow is told in a request, by its first line."""
+    """What of the workflow is told in a request, by its first words."""
     lines = [line for turn in request.turns for line in turn.text.splitlines()]
-    return [line for line in lines if line.startswith(HEADS)]
+    return [head for line in lines for head in HEADS if line.startswith(head)]
 
 
 def conversations(recording: Recording) -> list[Request]:
     """Without what opencode asks for itself: titles and summaries."""
     return [request for request in recording.requests if request.tools]
+
+
+def asked_of_subagent(recording: Recording) -> list[Request]:
+    return [each for each in conversations(recording) if each.first_text.endswith(SUBAGENT)]
 
 
 def test_a_session_is_told_in_its_first_request(run: Recording) -> None:
@@ -344,22 +353,23 @@ def test_a_compaction_in_the_middle_of_a_turn(automatic: Recording) -> None:
 
 def test_each_request_has_it_once_although_it_is_installed_twice(automatic: Recording) -> None:
     """Of two copies of the plugin one acts."""
-    of_subagent = [
-        each for each in automatic.requests if "Look into it, subagent" in each.first_text
-    ]
+    of_subagent = asked_of_subagent(automatic)
     others = [each for each in conversations(automatic) if each not in of_subagent]
     assert {len(told(request)) for request in others} == {1}
     assert summaries(automatic.requests)[0].text.count("Keep word for word") == 1
     names = [event for event, _ in automatic.notes["hooks"]]
-    assert (names.count("PreCompact"), names.count("PostCompact")) == (1, 1)
-    assert len(automatic.notes["toasts"]) == 2  # restored, and carried over into the fork
+    assert (names.count("PreCompact"), names.count("PostCompact")) == (2, 2)
+    assert len(automatic.notes["toasts"]) == 3  # restored twice, and carried over into the fork
 
 
 def test_a_subagent_is_told_nothing(automatic: Recording) -> None:
-    """Its shell belongs to the session that it works for."""
-    requests = [each for each in automatic.requests if "Look into it, subagent" in each.first_text]
-    assert [told(request) for request in requests] == [[], []]
-    assert requests[-1].tool_results == [f"session {automatic.notes['id']}\n"]
+    """And its shell belongs to the session that it works for."""
+    requests = asked_of_subagent(automatic)
+    assert [told(request) for request in requests] == [[], [], []]
+    assert requests[-1].tool_results[-1] == f"session {automatic.notes['id']}\n"
+    # What it has changed belongs to the workflow.
+    observed = asking(automatic.requests, "FOURTH").text.partition("## Observed")[2]
+    assert "by the subagent.py" in observed
 
 
 def test_a_fork_is_told_as_one(automatic: Recording) -> None:
@@ -393,12 +403,46 @@ def test_without_holdfast_opencode_goes_on(recorded: Recorded) -> None:
     assert "could not be started" in toast
 
 
+# In the terminal, and for one prompt
+
+
+@pytest.mark.needs("tmux")
+def test_a_person_sees_it_in_the_terminal(placed: Placed) -> None:
+    """A line in the corner, with the first prompt after the compaction."""
+    place = placed(Opencode)
+    begin(place)
+    place.install(HOLDFAST)
+    with (
+        OpencodeService() as stand_in,
+        Terminal(place.entered(place.command), place.project, place.env(stand_in)) as terminal,
+    ):
+        terminal.wait_for("Ask anything")
+        terminal.type("FIRST")
+        terminal.wait_for("Noted.")
+        terminal.type("/compact")
+        terminal.wait_for("The summary that the stand-in made.")
+        terminal.type("SECOND")
+        terminal.wait_for("Workflow restored: The long way, phase 1/3 (Look)")
+        wait_until(lambda: "SECOND" in stand_in.requests[-1].text, "the request")
+    assert told(asking(stand_in.requests, "SECOND")) == [RESTORED]
+
+
+def test_one_prompt_from_the_command_line(placed: Placed) -> None:
+    """`opencode run` is told as well, and `--continue` is a session that goes on."""
+    place = placed(Opencode)
+    begin(place)
+    place.install(HOLDFAST)
+    with OpencodeService() as stand_in:
+        place.run(stand_in, "run", "FIRST")
+        place.run(stand_in, "run", "--continue", "SECOND")
+    first, second = (request for request in stand_in.requests if request.tools)
+    assert (told(first), told(second)) == ([NAMED], [RESUMED])
+
+
 # The same story, told by the hooks of Claude Code
 
 
-def test_claude_code_leaves_the_same_files(
-    run: Recording, placed: Callable[[type[Opencode]], Opencode]
-) -> None:
+def test_claude_code_leaves_the_same_files(run: Recording, placed: Placed) -> None:
     """A workflow that was begun under one agent goes on under another."""
     place = placed(Opencode)
     begin(place)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from otheragents.qwen import Qwen, shell
+from otheragents.qwen import Qwen
 from otheragents.service import Request
 from realclient.recording import Recording
 from realclient.requests import asking, summaries, words
@@ -67,8 +67,8 @@ def conversation(place: Qwen) -> Recording:
         with place.session(stand_in) as session:
             session.say("the first prompt")
             stand_in.queue += [
-                shell('echo "session $QWEN_CODE_SESSION_ID"'),
-                shell("exit 3"),
+                place.shell('echo "session $QWEN_CODE_SESSION_ID"'),
+                place.shell("exit 3"),
                 calls(Tool("read_file", {"file_path": str(file)})),
             ]
             session.say("use the tools")
@@ -95,7 +95,11 @@ def automatic(place: Qwen) -> Recording:
 
     with place.service(tokens=tokens) as stand_in, place.session(stand_in) as session:
         session.say("the first prompt")
-        stand_in.queue += [shell("echo '[fills]'"), shell("echo two"), shell("echo three")]
+        stand_in.queue += [
+            place.shell("echo '[fills]'"),
+            place.shell("echo two"),
+            place.shell("echo three"),
+        ]
         session.say("the prompt of the loop")
         session.say("a prompt that fills the window")
         session.say("the prompt between two turns")

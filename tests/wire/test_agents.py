@@ -181,6 +181,9 @@ def test_what_a_transcript_tells_is_structure() -> None:
     name = "session.compaction_complete"
     applied = {"type": name, "id": "1", "timestamp": TIME, "data": {"success": True}}
     assert len(found(copilot, applied)) == 1
+    assert copilot.transcript
+    said = {"session.compaction_start": True, name: False, "user.message": None}
+    assert {event: copilot.transcript.goes_on({"type": event}) for event in said} == said
     for other in ({"type": "user.message"}, {"data": {"success": False}}, {"data": None}):
         assert found(copilot, {**applied, **other}) == []
 

@@ -18,13 +18,14 @@ function given(data) {
   if (has.trouble === "rejects") return Promise.reject(new Error("opencode refuses"))
   if (has.trouble === "hangs") return new Promise(() => {})
   if (has.trouble === "nonsense") return Promise.resolve(null)
+  if (data === false) return Promise.reject(new Error("opencode has lost it"))
   return Promise.resolve(data === undefined ? { error: { name: "NotFoundError" } } : { data })
 }
 
 const client = {
   session: {
     get: ({ path }) => given(has.sessions[path.id]),
-    messages: ({ path, query }) => given(has.messages[path.id]?.slice(-(query?.limit ?? 1000))),
+    messages: ({ path, query }) => given(has.trouble !== "no messages" && has.messages[path.id]?.slice(-(query?.limit ?? 1000))),
   },
   tui: { showToast: ({ body }) => (shown.push(body), given(true)) },
   app: { log: () => given(true) },

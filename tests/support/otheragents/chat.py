@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import Any
 
 from otheragents.service import Request, Service, Turn, as_json, as_stream
 from realclient.standin import Text, Tool
 
 
 class ChatRequest(Request):
-    # With these words the agents begin what they ask for a summary with.
-    summary_prompts: ClassVar[tuple[str, ...]] = ()
-
     @property
     def turns(self) -> list[Turn]:
         return [Turn(each["role"], _text(each.get("content"))) for each in self.messages]

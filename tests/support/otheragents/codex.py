@@ -37,19 +37,13 @@ class CodexSession:
 
 def hook_runs(printed: list[Any]) -> list[dict[str, Any]]:
     """What Codex tells of the hooks that have run: `eventName`, `status`, `entries`."""
-    return [each["params"]["run"] for each in printed if each["method"] == "hook/completed"]
-
-
-def shell(line: str) -> Reply:
-    """The agent runs a line in its shell."""
-    return calls(Tool("exec_command", {"cmd": line}))
+    return [each["params"]["run"] for each in printed if each.get("method") == "hook/completed"]
 
 
 class Codex(Place):
     agent = "codex"
     service = Responses
-    # More tokens than this make it compact by itself.
-    compacts_at = 100_000
+    full = 150_000
 
     def write_settings(self, hooks: dict[str, Any] | None = None) -> None:
         """Hooks in the home, since those of a project need the project to be trusted, too."""
@@ -57,7 +51,7 @@ class Codex(Place):
         self.write(self.home / ".codex/hooks.json", json.dumps(content, indent=2))
 
     # It is told of its model by the command line.
-    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:  # noqa: ARG002
+    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
         return self.machine(**{"CODEX_HOME": str(self.home / ".codex"), **more})
 
     def run(self, stand_in: StandIn, *arguments: str, **more: str) -> str:
@@ -70,7 +64,7 @@ class Codex(Place):
             "model": "stand-in",
             "model_provider": "standin",
             "model_context_window": 200_000,
-            "model_auto_compact_token_limit": self.compacts_at,
+            "model_auto_compact_token_limit": 100_000,
             "check_for_update_on_startup": False,
             "analytics.enabled": False,
             **{f"model_providers.standin.{key}": value for key, value in provider.items()},
@@ -78,6 +72,10 @@ class Codex(Place):
         return [
             word for key, value in given.items() for word in ("-c", f"{key}={json.dumps(value)}")
         ]
+
+    @staticmethod
+    def shell(line: str) -> Reply:
+        return calls(Tool("exec_command", {"cmd": line, "login": False}))
 
     @contextmanager
     def session(

@@ -14,11 +14,14 @@ from otheragents.place import Place
 from otheragents.service import Service
 from realclient.standin import Reply, StandIn, Tool, calls
 
+# How Copilot begins the words with which it asks for a summary.
+SUMMARY_PROMPT = "Please create a detailed summary of the conversation so far."
+
 
 class CopilotRequest(ChatRequest):
     @property
     def is_summary(self) -> bool:
-        return "summary" in self.last_user_text and not self.tools
+        return self.last_user_text.startswith(SUMMARY_PROMPT)
 
 
 @dataclass
@@ -26,15 +29,12 @@ class CopilotService(Chat):
     asked = CopilotRequest
 
 
-def shell(line: str) -> Reply:
-    """The agent runs a line in its shell."""
-    return calls(Tool("bash", {"command": line, "description": "a line"}))
-
-
 class Copilot(Place):
     agent = "copilot"
     service = CopilotService
     window = 100_000
+    # It begins to compact beside the next request.
+    full = 85_000
 
     def write_settings(self, hooks: dict[str, Any] | None = None) -> None:
         content = {"hooks": self.hooks if hooks is None else hooks}
@@ -51,6 +51,10 @@ class Copilot(Place):
             "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": "8000",
         }
         return self.machine(**{**given, **more})
+
+    @staticmethod
+    def shell(line: str) -> Reply:
+        return calls(Tool("bash", {"command": line, "description": "a line"}))
 
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[acp.AcpSession]:

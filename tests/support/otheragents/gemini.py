@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from otheragents.generate import Generate, GenerateRequest
@@ -19,6 +21,10 @@ from realclient.terminal import Terminal
 
 SUMMARY_PROMPTS = ("First, reason in your scratchpad", "Critically evaluate the <state_snapshot>")
 SUMMARY = "<state_snapshot>The summary that the stand-in made.</state_snapshot>"
+
+
+# On the screen while a turn goes on.
+WORKING = "esc to cancel"
 
 
 class GeminiRequest(GenerateRequest):
@@ -48,37 +54,46 @@ class GeminiSession:
     def say(self, text: str) -> None:
         asked = len(self._stand_in.requests)
         self._terminal.type(text)
-        wait_until(lambda: len(self._stand_in.requests) > asked, f"a request for {text}")
-        self._wait_until_idle()
+        self._enter_until(
+            lambda: any(
+                text in each.text and not each.is_summary
+                for each in self._stand_in.requests[asked:]
+            ),
+            f"a request with {text}",
+        )
+        # Between two tools of one turn it may look as if it had ended.
+        looks = 0
+        while looks < 3:
+            wait_until(lambda: WORKING not in self._terminal.screen, "the end of a turn")
+            time.sleep(0.1)
+            looks = looks + 1 if WORKING not in self._terminal.screen else 0
 
     def compact(self) -> None:
         compacted = self._compactions()
         self._terminal.type("/compress")
-        # While the list of commands that begin like this comes up, an Enter may be lost.
+        self._enter_until(lambda: self._compactions() > compacted, "the compaction")
+
+    def _enter_until(self, true: Callable[[], bool], what: str) -> None:
+        """An Enter is lost while a list comes up of what begins like the text."""
         for _ in range(20):
             with contextlib.suppress(TooSlow):
-                wait_until(lambda: self._compactions() > compacted, "the compaction", 1.0)
-                return
+                return wait_until(true, what, 2.0)
             self._terminal.enter()
-        raise TooSlow("never compacted")
+        raise TooSlow(f"never came: {what}\n{self._terminal.screen}")
 
     def _compactions(self) -> int:
         return self._terminal.screen.count("Chat history compressed")
-
-    def _wait_until_idle(self) -> None:
-        wait_until(lambda: "esc to cancel" not in self._terminal.screen, "the end of a turn")
-
-
-def shell(line: str) -> Reply:
-    """The agent runs a line in its shell."""
-    return calls(Tool("run_shell_command", {"command": line}))
 
 
 class Gemini(Place):
     agent = "gemini"
     service = GeminiService
-    # Its window is 1,048,576 tokens. With so many it compacts by itself, before the next request.
+    # Of 1,048,576. It compacts before the next request.
     full = 600_000
+
+    def hook(self, *words: str | Path, **more: Any) -> dict[str, Any]:
+        # It counts in milliseconds.
+        return super().hook(*words, **{"timeout": 30_000, **more})
 
     def write_settings(self, hooks: dict[str, Any] | None = None) -> None:
         given = {
@@ -100,6 +115,10 @@ class Gemini(Place):
         }
         return self.machine(**{**given, **more})
 
+    @staticmethod
+    def shell(line: str) -> Reply:
+        return calls(Tool("run_shell_command", {"command": line}))
+
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[GeminiSession]:
         identity = resume or str(uuid.uuid4())
@@ -108,3 +127,8 @@ class Gemini(Place):
         with Terminal(command, self.project, self.env(stand_in)) as terminal:
             terminal.wait_for("Type your message")
             yield GeminiSession(terminal, stand_in, identity)
+            # It would outlive its terminal for a while.
+            terminal.press("C-c")
+            terminal.wait_for("Press Ctrl+C again to exit")
+            terminal.press("C-c")
+            terminal.wait_for_end()

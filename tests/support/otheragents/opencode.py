@@ -143,13 +143,14 @@ class OpencodeSession:
         identity = self.server.ask("POST", f"/session/{self.id}/fork", {})["id"]
         return OpencodeSession(self.server, identity)
 
-    def toasts(self) -> list[str]:
-        """What the person is shown, wherever a terminal listens."""
-        return [
-            each["properties"]["message"]
-            for each in list(self.printed)
-            if each["type"] == "tui.toast.show"
-        ]
+    def toasts(self, least: int) -> list[str]:
+        """What the person is shown, wherever a terminal listens, once it is so much."""
+        wait_until(lambda: len(self._toasts()) >= least, f"{least} toasts")
+        return self._toasts()
+
+    def _toasts(self) -> list[str]:
+        shown = [each for each in list(self.printed) if each["type"] == "tui.toast.show"]
+        return [each["properties"]["message"] for each in shown]
 
 
 class Opencode(Place):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
@@ -13,10 +12,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from otheragents import network, programs
-from otheragents.service import Service
 from realclient.client import DEADLINE
-from realclient.sandbox import PROBE, Sandbox
-from realclient.standin import StandIn
+from realclient.sandbox import PROBE
+from realclient.standin import Reply, StandIn
+from realclient.workplace import Work, with_holdfast
 
 API_KEY = "made-up-for-the-stand-in-0000000000000000"
 
@@ -34,18 +33,29 @@ class Session(Protocol):
         """As if the person had typed the command; it returns when it is done."""
 
 
-class Place(Sandbox):
+class Place(Work):
     """`probe(…)` the events, `write_settings()`, then `session(…)`."""
 
     agent: ClassVar[str]
-    service: ClassVar[type[Service]]
+    service: ClassVar[Any]  # a stand-in of its model's API
+    # So many tokens make it compact by itself.
+    full: ClassVar[int]
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.command = programs.command(self.agent)
+        self.command = self._command()
+        self.also: dict[str, str] = {}  # what the agent's environment has beside all else
+
+    def _command(self) -> list[str]:
+        return programs.command(self.agent)
+
+    @staticmethod
+    @abstractmethod
+    def shell(line: str) -> Reply:
+        """The agent runs a line in its shell."""
 
     @abstractmethod
-    def session(self, stand_in: Service, resume: str = "") -> AbstractContextManager[Session]:
+    def session(self, stand_in: Any, resume: str = "") -> AbstractContextManager[Session]:
         """A new session, or an earlier one that goes on."""
 
     @abstractmethod
@@ -55,12 +65,13 @@ class Place(Sandbox):
     def machine(self, **more: str) -> dict[str, str]:
         """All that the agent is told about the machine."""
         return {
-            "PATH": os.environ["PATH"],
+            "PATH": with_holdfast(),
             "HOME": str(self.home),
             "TMPDIR": str(self._temporary),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
             **network.environment(),
+            **self.also,
             **more,
         }
 
@@ -78,6 +89,15 @@ class Place(Sandbox):
         """A hook as these agents register it: a line for the shell."""
         line = shlex.join(str(word) for word in words)
         return {"type": "command", "command": line, **more}
+
+    def install(self) -> None:
+        """Our hooks, as `holdfast install` registers them."""
+        printed = self.holdfast("install", "--agent", self.agent)
+        assert "Registered " in printed, printed
+
+    def share(self, other: Place) -> None:
+        """Work in the project of another agent, on the same machine."""
+        self.home, self.project = other.home, other.project
 
     def run(self, stand_in: StandIn, *arguments: str, **more: str) -> str:
         """A command of the agent's that ends by itself, and what it printed."""

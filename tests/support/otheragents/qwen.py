@@ -47,15 +47,10 @@ class QwenSession:
         self.say("/compress")
 
 
-def shell(line: str) -> Reply:
-    """The agent runs a line in its shell."""
-    return calls(Tool("run_shell_command", {"command": line, "is_background": False}))
-
-
 class Qwen(Place):
     agent = "qwen"
     service = QwenService
-    # Its window is 200,000 tokens. With so many it compacts by itself, before the next request.
+    # Of 200,000. It compacts before the next request.
     full = 172_000
 
     def write_settings(self, hooks: dict[str, Any] | None = None) -> None:
@@ -76,6 +71,10 @@ class Qwen(Place):
             "OPENAI_MODEL": "stand-in",
         }
         return self.machine(**{**given, **more})
+
+    @staticmethod
+    def shell(line: str) -> Reply:
+        return calls(Tool("run_shell_command", {"command": line, "is_background": False}))
 
     @contextmanager
     def session(self, stand_in: Service, resume: str = "") -> Iterator[QwenSession]:

@@ -119,4 +119,10 @@ class Terminal:
         self.enter()
 
     def enter(self) -> None:
-        self._tmux("send-keys", "Enter")
+        self.press("Enter")
+
+    def press(self, key: str) -> None:
+        self._tmux("send-keys", key)
+
+    def wait_for_end(self) -> None:
+        wait_until(self._has_ended, "the program ends", self.deadline)

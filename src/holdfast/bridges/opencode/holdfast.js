@@ -44,7 +44,7 @@ const HOOKS = {
   "tool.execute.after": (bridge, { tool, sessionID, callID, args }, output) => {
     const reminder = bridge.reminder(callID)
     if (reminder) output.output = `${output.output}\n\n${reminder}`
-    for (const use of TOOLS[tool]?.(args, output.metadata) ?? []) bridge.toolEnds(sessionID, use)
+    bridge.toolEnds(sessionID, TOOLS[tool]?.(args, output.metadata) ?? [])
   },
 
   dispose: (bridge) => bridge.settled(),
@@ -189,8 +189,9 @@ class Bridge {
     if (!session || session.parent) return ""
     session.summarising = true
     await this.settled()
-    const more = { trigger: await trigger(this.client, id), custom_instructions: null }
-    return this.ask("PreCompact", session, more)
+    // What began it is no reason not to save.
+    const began = await trigger(this.client, id).catch(() => "auto")
+    return this.ask("PreCompact", session, { trigger: began, custom_instructions: null })
   }
 
   /** What is to be told in a request: the same until the session is compacted, and then anew. */
@@ -244,21 +245,21 @@ class Bridge {
     return reminder
   }
 
-  /** Note a tool call. opencode does not wait for it. */
-  toolEnds(id, use) {
-    const event = use.error ? "PostToolUseFailure" : "PostToolUse"
-    this.soon(async () => {
-      const session = await this.session(id)
-      if (session) await this.ask(event, session, { tool_response: {}, ...use })
-    })
-  }
-
-  /** Do something that nobody waits for, but for `settled`. */
-  soon(act) {
-    const running = act()
+  /** Note what a tool call came to. opencode does not wait for it; `settled` does. */
+  toolEnds(id, uses) {
+    const running = this.note(id, uses)
       .catch((error) => this.trouble(error))
       .finally(() => this.running.delete(running))
     this.running.add(running)
+  }
+
+  async note(id, uses) {
+    const session = uses.length && (await this.session(id))
+    if (!session) return
+    for (const use of uses) {
+      const event = use.error ? "PostToolUseFailure" : "PostToolUse"
+      await this.ask(event, session, { tool_response: {}, ...use })
+    }
   }
 
   /** What was noted before is to be known at what comes now. */

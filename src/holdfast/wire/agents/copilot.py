@@ -20,16 +20,23 @@ if TYPE_CHECKING:
 
 
 class Transcript:
-    """Each event is a line, with an id and a time."""
+    """Each event is a line, with an id and a time. They are written some time after they have happened."""
 
-    marker = b"session.compaction_complete"
+    marker = b"session.compaction_"
 
     def compactions(self, record: object) -> list[str]:
-        if not isinstance(record, dict) or record.get("type") != self.marker.decode():
+        if not isinstance(record, dict) or record.get("type") != _COMPLETE:
             return []
         data = record.get("data")
         applied = isinstance(data, dict) and data.get("success") is True
         return [_known_by(record)] if applied else []
+
+    def goes_on(self, record: object) -> bool | None:
+        event = record.get("type") if isinstance(record, dict) else None
+        return event == _START if event in {_START, _COMPLETE} else None
+
+
+_START, _COMPLETE = "session.compaction_start", "session.compaction_complete"
 
 
 def _known_by(event: Mapping[str, object]) -> str:

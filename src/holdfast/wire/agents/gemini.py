@@ -34,6 +34,9 @@ class Transcript:
         first = messages[:_FIRST] if isinstance(messages, list) else []
         return [_known_by(each) for each in first if self._is_summary(each)]
 
+    def goes_on(self, record: object) -> bool | None:  # noqa: ARG002
+        return None
+
     def _is_summary(self, message: object) -> bool:
         if not isinstance(message, dict) or message.get("type") != "user":
             return False
