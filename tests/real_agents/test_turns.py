@@ -22,6 +22,8 @@ pytestmark = pytest.mark.needs("npm")
 
 Placed = Callable[[type[Place]], Any]
 STEPS = 3
+# Twice as many bytes as characters.
+ACCENTS = {"docs/accents.md": "".join(f"{number}: {'é' * 80}\n" for number in range(1, 121))}
 RESTORED = "# Workflow restored after the compaction: "
 RESUMED = "# Workflow taken up again with the resumed session: "
 
@@ -36,7 +38,8 @@ def at_work(placed: Placed, kind: type[Place], reading: dict[str, str]) -> Any:
 
 def test_codex_resumed_and_compacted_in_one_turn_is_told_once(placed: Placed) -> None:
     """All hooks of a resumed session run there, and then all of a compacted one."""
-    place = at_work(placed, Codex, READING)
+    wanted = {**READING, **ACCENTS}
+    place = at_work(placed, Codex, wanted)
     with place.service(tokens=lambda _: 5_000) as stand_in:
         with place.session(stand_in) as session:
             session.say("the first prompt")
@@ -52,10 +55,27 @@ def test_codex_resumed_and_compacted_in_one_turn_is_told_once(placed: Placed) ->
         text = request.text
         assert text.count(RESTORED) + text.count(RESUMED) == 1
         sent = reading_in(request)
-        assert {path: sent.get(path) for path in READING} == READING
+        assert {path: sent.get(path) for path in wanted} == wanted
+        assert "truncated output" not in text  # as Codex says where it cuts a hook's context
         labels = [line for line in text.splitlines() if line.startswith("reading 1 of ")]
         assert len(labels) == len(set(labels))
     assert [run for run in runs if run["status"] != "completed"] == []
+
+
+def test_where_it_does_not_all_fit_the_rest_of_the_reading_is_named(placed: Placed) -> None:
+    """Copilot takes one context with a prompt, and has no hooks for parts."""
+    place = at_work(placed, Copilot, READING)
+    with place.service(tokens=lambda _: 5_000) as stand_in, place.session(stand_in) as session:
+        session.say("the first prompt")
+        session.compact()
+        session.say("the prompt after the compaction")
+    request = asking(stand_in.requests, "the prompt after the compaction")
+    sent = reading_in(request)
+    whole = {path for path in READING if sent.get(path) == READING[path]}
+    assert 3 <= len(whole) < len(READING)
+    for path in READING.keys() - whole:
+        assert path not in sent
+        assert f"@{path} (not sent: no room for it beside the guidance" in request.text
 
 
 def test_copilot_is_told_of_no_compaction_that_the_next_prompt_cancels(placed: Placed) -> None:
