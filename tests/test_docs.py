@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import venv
@@ -16,6 +17,8 @@ from filelock import FileLock
 
 from holdfast.clients import CLAUDE
 from holdfast.testing import Project
+from otheragents.network import private
+from otheragents.programs import VERSIONS, command
 from plugin import copy_files
 from realclient.install import installed
 
@@ -82,6 +85,10 @@ def test_the_commands_of_the_documents(
     declared = "\n".join(line.removeprefix("   ") for line in example[1].splitlines())
     holdfast_project.write("CLAUDE.local.md", declared)
     holdfast_project.write("CLAUDE/PageOrchestration.md", "# Page orchestration\n")
+    for agent in set(VERSIONS) & set(re.findall(r"^\w+", commands, re.MULTILINE)):
+        line = shlex.join(private().entered(command(agent)))
+        (programs / agent).write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
+        (programs / agent).chmod(0o755)
     if HERE in commands:
         commands = commands.replace(HERE, str(copy_files(tmp_path / "holdfast")))
     if not re.search(r"(holdfast|plugin) install", commands):

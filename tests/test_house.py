@@ -89,6 +89,7 @@ def test_every_agent_is_known_everywhere() -> None:
             payloads.read(each, ".", name)["hook_event_name"] for each in payloads.names(name)
         }
         assert client.is_bridge or theirs == {row.event for row in client.rows}
+        assert (ROOT / "docs" / "agents" / f"{name}.md").exists()
 
 
 def test_every_tool_that_is_noted_has_what_notes_it() -> None:

@@ -339,6 +339,18 @@ def test_nothing_is_wrong_with_an_agent(agent: Agent) -> None:
     assert f"hook --agent {agent.client.name}` answers {count} recorded payloads" in tried
 
 
+@pytest.mark.parametrize("name", [name for name, client in CLIENTS.items() if client.said])
+def test_what_install_registers_answers_an_agent(name: str, patient: Patient) -> None:
+    """The real hooks, given what the agent really sends. Only trust is left for a person to give."""
+    patient.project.run("install", "--agent", name)
+    found = patient.doctor("--agent", name)["findings"]
+    wrong = [each["check"] for each in found if each["level"] == "wrong"]
+    assert wrong == (["trust"] if name == "codex" else [])
+    (tried,) = [each["what"] for each in found if each["check"] == "command"]
+    assert f"hook --agent {name}` answers {len(payloads.names(name))} recorded payloads" in tried
+    assert "delivery" not in {each["check"] for each in found}
+
+
 @EACH
 def test_not_registered_with_an_agent(agent: Agent) -> None:
     """The first command that a newcomer forgets."""
@@ -774,5 +786,10 @@ def _listing(project: Project) -> dict[str, bytes]:
 
 def test_usage(patient: Patient) -> None:
     """--transcript belongs to --delivery."""
-    for arguments in (("--transcript", "x"), ("--delivery", "--fix")):
+    for arguments in (
+        ("--transcript", "x"),
+        ("--delivery", "--fix"),
+        ("--delivery", "--agent", "codex"),
+        ("--agent", "another"),
+    ):
         assert patient.project.run("doctor", *arguments, check=False).returncode == 2

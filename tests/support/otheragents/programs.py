@@ -7,15 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import npm
+from holdfast.clients import CLIENTS
 
-# The one list of versions. What docs/agents/ says was seen in these.
-VERSIONS = {
-    "codex": "0.169.0",
-    "qwen": "0.24.4",
-    "copilot": "1.0.102",
-    "gemini": "0.61.0",
-    "opencode": "1.18.33",
-}
+# What docs/agents/ says was seen in these.
+VERSIONS = {name: client.tried[-1] for name, client in CLIENTS.items() if client.said}
 # For the agents that are JavaScript: the machine's own may be older than they need.
 NODE = "22.23.3"
 
