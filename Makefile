@@ -69,10 +69,10 @@ clean:
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --without-pip --clear .venv
 	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --config-settings editable_mode=strict --editable '.[dev]'
-	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' | sort > $(TREE)
+	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' | sort > $(TREE)
 	@touch $@
 
 $(TREE): FORCE
 	@test -n "$(PYTHON)" || { echo 'Holdfast needs Python 3.11 or newer: make PYTHON=/path/to/python3.x' >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv --without-pip .venv
-	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' | sort | cmp -s - $@ || find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' | sort > $@
+	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' | sort | cmp -s - $@ || find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' | sort > $@

@@ -30,6 +30,7 @@ def every() -> list[Kind]:
         *cases.floors(),
         *cases.idle(),
         *cases.working(),
+        *cases.agents(),
         *cases.listing(),
         *server.served(),
         *cases.memory(),

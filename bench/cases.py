@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -301,6 +301,66 @@ def working() -> Iterator[Case]:
     yield Case("PostToolUse(Edit), noted", _FREE, _noted, profiled=True)
     beside = "FileChanged with a change to save, beside the conversation"
     yield Case(beside, _FREE, _watched, profiled=True)
+
+
+class Asking(NamedTuple):
+    """How an agent asks, where that differs from what `Project.payload` has."""
+
+    agent: str
+    saves: str = "PreCompact"  # what it calls the event before a compaction
+    prompts: str = ""  # and the one of a prompt, where it is told with that
+    fields: Mapping[str, str] = {}  # beside the common ones
+
+
+AGENTS = (
+    Asking("codex", fields={"turn_id": "t1", "model": "m"}),
+    Asking("qwen", fields={"timestamp": "2026-11-18T06:23:04.660Z", "prompt_id": "p1"}),
+    Asking("copilot", prompts="UserPromptSubmit", fields={"timestamp": "2026-11-18T06:23:04.660Z"}),
+    Asking("gemini", saves="PreCompress", prompts="BeforeAgent"),
+    Asking("opencode"),
+)
+
+
+def agents() -> Iterator[Case]:
+    """The same answers for others than Claude Code, who say so."""
+    for asking in AGENTS:
+        option = f"--agent {asking.agent}"
+        idle = partial(_asked, asking, asking.saves, "empty")
+        yield Case(f"{option}: nothing to do, {asking.saves}", _IDLE, idle)
+        unchanged = partial(_asked, asking, asking.saves, asking.agent)
+        yield Case(f"{option}: {asking.saves}, nothing changed", _UNCHANGED, unchanged)
+        if asking.prompts:
+            due = partial(_asked, asking, asking.prompts, asking.agent)
+            yield Case(f"{option}: {asking.prompts} with nothing due", _IDLE, due)
+        else:
+            start = partial(_asked, asking, "SessionStart", f"{asking.agent}-started")
+            yield Case(f"{option}: SessionStart(compact), nothing changed", _RESTORED, start)
+    recognised = partial(_asked, AGENTS[0]._replace(agent=""), "PreCompact", "recognised")
+    yield Case("agent told from what it sends: PreCompact, nothing changed", _UNCHANGED, recognised)
+
+
+_NOTED = ("qwen", "opencode")  # that have a way to the summariser
+
+
+def _asked(asking: Asking, event: str, use: str, bench: Bench) -> Run:
+    """The event, asked for as often as it takes until nothing changes any more."""
+    project = bench.empty() if use == "empty" else bench.project(CANONICAL, use=use)
+    told = ""
+    if event == "SessionStart":
+        told = "# Workflow restored after the compaction"
+    elif event == asking.saves and asking.agent in _NOTED and use != "empty":
+        told = "Keep word for word"
+    transcript = project.home / "transcript.jsonl"
+    if asking.prompts and not transcript.exists():
+        transcript.write_text('{"type": "user", "content": "go on"}\n' * 5000, encoding="utf-8")
+    fields: dict[str, str] = {"transcript_path": str(transcript), **asking.fields}
+    fields |= {"source": "compact"} if event == "SessionStart" else {"trigger": "auto"}
+    run = bench.hook(project, event, told, **fields)
+    run.commands = [[bench.holdfast, "hook", *(["--agent", asking.agent] if asking.agent else [])]]
+    saves = project.payload(asking.saves, **{**fields, "trigger": "auto"})
+    for sent in (saves, run.payload, saves, run.payload):
+        project.ask(run.commands[0], sent)
+    return run
 
 
 def listing() -> Iterator[Case]:

@@ -60,6 +60,10 @@ class Project:
         payload = self.payload(event, **fields)
         return self._run([self._holdfast, "hook"], self.environment, payload)
 
+    def ask(self, command: list[str], payload: bytes) -> str:
+        """The same with a *command* and a *payload* of another agent."""
+        return self._run(command, self.environment, payload)
+
     def payload(self, event: str, /, **fields: Any) -> bytes:
         """What the client sends at *event*."""
         common = {"session_id": _SESSION, "cwd": str(self.root), "hook_event_name": event}

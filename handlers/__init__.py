@@ -34,6 +34,7 @@ HANDLERS: dict[str, str] = {
     "SubagentStart": "observed",
     "SubagentStop": "observed",
 }
+PROMPT = "UserPromptSubmit"  # is answered as a SessionStart, where something is due
 PART = "reading_part"  # a SessionStart that asks for one part of the reading
 
 

@@ -5,7 +5,7 @@ It may fire without a compaction following, and several times for one, so it cou
 
 from __future__ import annotations
 
-from holdfast import compactions, guidance, restore, sync
+from holdfast import compactions, guidance, pending, restore, sync, transcribed
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
@@ -24,12 +24,14 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
     synced = sync.run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
     entry.root = synced.root
     entry.why += synced.notes
+    choice = synced.choice()
+    if choice.chosen:
+        _note_compaction(synced, event.envelope.transcript)
     if synced.failure:
         raise synced.failure
     if not synced.place.settings.enabled:
         entry.decided = OFF
         return Nothing()
-    choice = synced.choice()
     if choice.chosen and is_to_take(synced):
         synced.take(choice.chosen)
     restore.foresee(synced, choice.chosen)
@@ -40,6 +42,24 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
 def is_to_take(synced: Synced) -> bool:
     """Whether the session has no workflow yet, so that it gets the one that is saved for it."""
     return bool(synced.session) and not (synced.claim and synced.claim.workflow)
+
+
+def _note_compaction(synced: Synced, transcript: str | None) -> None:
+    """For the event that comes after it, where that would not know."""
+    if synced.takes.starts_twice:
+        pending.note_compaction(synced.state_dir, synced.session, synced.place.now)
+    if synced.takes.transcript:
+        told_by, now = synced.takes.transcript, synced.place.now
+        transcribed.follow(synced.state_dir, synced.session, transcript, told_by, now)
+
+
+def is_to_note(synced: Synced) -> bool:
+    """Whether the event that comes after a compaction would not know of it yet."""
+    takes, state_dir, session = synced.takes, synced.state_dir, synced.session
+    return bool(session) and (
+        (takes.starts_twice and not pending.is_compacted(state_dir, session))
+        or (takes.prompted and not transcribed.followed(state_dir, session))
+    )
 
 
 def told(synced: Synced, choice: Choice, entry: Entry) -> Reply:

@@ -14,6 +14,7 @@ from holdfast import (
     forecast,
     guidance,
     journal,
+    pending,
     restore,
     sessions,
     sync,
@@ -54,6 +55,9 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     if event.source == "compact" and choice.chosen:
         entry.why += _counted(synced, choice.chosen)
     watch = watched(synced)
+    if pending.is_told(synced.state_dir, session, synced.takes, event.source):
+        entry.decided = pending.ALREADY_TOLD
+        return Restored(message=_message(notes), watch=watch)
     depth = restore.depth(synced, choice, event.source)
     if depth == "off":
         entry.decided = off(event.source)
@@ -124,9 +128,13 @@ def _whole(
         synced.take(chosen)
     synced.told()
     before = delivery.recall(synced.state_dir, synced.session)
+    if before and not compacted and pending.is_compacted(synced.state_dir, synced.session):
+        before = before._replace(opened=frozenset())  # it was compacted before it was resumed
     reply, delivered = restoration(synced, choice, chosen, event.source, plan, before, notes, entry)
     delivery.record(synced.state_dir, synced.session, delivered, synced.place.now)
     restore.foresee(synced, chosen, plan if event.source in restore.SENT_AT else None)
+    if event.source == "resume" and synced.takes.starts_twice:
+        pending.told_when_resumed(synced.state_dir, synced.session, synced.place.now)
     return reply
 
 
@@ -150,7 +158,7 @@ def restoration(
     line = guidance.for_person(chosen.briefing, _VERBS.get(source, "restored"))
     entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
     entry.why += [*_reasons(choice), *_sent(plan)]
-    reply = Restored(text, _message([line, *notes]), watched(synced))
+    reply = Restored(text, _message([line, *notes]), watched(synced), whole=True)
     return reply, _delivery(synced, chosen, plan, marks, opened)
 
 

@@ -39,6 +39,8 @@ def handle(event: ToolDone, surroundings: Surroundings, clock: Clock, entry: Ent
             _follow(path, event, surroundings, clock, entry)
         return Nothing()
     record = _NOTED[event.tool](event) if event.tool in _NOTED and agent is None else None
+    if record and record.get("ok") is True and not surroundings.takes.tells_failures:
+        record = {**record, "ok": None}  # that no failure was told says nothing
     if record:
         journal.note(surroundings, session, clock.now(), record)
     return Nothing()

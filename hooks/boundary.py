@@ -16,8 +16,12 @@ from holdfast.wire import replies
 T = TypeVar("T")
 
 
-def guard(entry: hooklog.Entry, run: Callable[[], replies.Outcome]) -> replies.Outcome:
-    """The outcome of *run*, or what is left to say when it failed."""
+def guard(
+    entry: hooklog.Entry,
+    run: Callable[[], replies.Outcome],
+    told: Callable[[replies.Reply], replies.Outcome],
+) -> replies.Outcome:
+    """The outcome of *run*, or what is left to say when it failed, as it is *told*."""
     try:
         return run()
     except BadHookInput as error:
@@ -25,12 +29,12 @@ def guard(entry: hooklog.Entry, run: Callable[[], replies.Outcome]) -> replies.O
         return replies.Outcome()
     except HoldfastError as error:
         entry.decided, entry.quiet = f"failed: {error.cause}", False
-        return replies.failed(entry.event, error.cause).outcome()
+        return told(replies.failed(entry.event, error.cause))
     except Exception as error:  # noqa: BLE001  # the promise above
         entry.decided, entry.quiet = f"failed: {type(error).__name__}: {error}", False
         entry.why = _trail(error)
         cause = f"{type(error).__name__} (holdfast log tells more)"
-        return replies.failed(entry.event, cause).outcome()
+        return told(replies.failed(entry.event, cause))
 
 
 def quietly(run: Callable[[], T], otherwise: T) -> T:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import NamedTuple
 
-from holdfast import forecast, guard, hooklog, project, sessions, settings, watching
+from holdfast import (
+    forecast,
+    guard,
+    hooklog,
+    pending,
+    project,
+    sessions,
+    settings,
+    watching,
+)
 from holdfast.clock import Clock
 from holdfast.formats import signs
 from holdfast.wire import events, replies
 
 
 def answer(
-    event: events.Event, surroundings: project.Surroundings, clock: Clock, entry: hooklog.Entry
-) -> replies.Outcome:
-    """The reply to *event*, with what was decided noted in *entry*."""
+    event: events.Event,
+    surroundings: project.Surroundings,
+    clock: Clock,
+    entry: hooklog.Entry,
+    afterwards: ExitStack,
+) -> replies.Reply:
+    """The reply to *event*, with what was decided noted in *entry*.
+
+    What is to be done once the reply was told is left in *afterwards*.
+    """
     envelope = event.envelope
     here = surroundings._replace(cwd=envelope.cwd or surroundings.cwd)
     entry.root = project.root_for_new(here.cwd, here.client_project)
@@ -21,15 +38,25 @@ def answer(
     idle = _nothing_to_do(event, here)
     if idle:
         entry.decided = idle.why
-        return idle.reply.outcome()
+        return idle.reply
     from holdfast.handlers import handler
 
-    return handler(event)(event, here, clock, entry).outcome()
+    def answered(event: events.Event) -> replies.Reply:
+        return handler(event)(event, here, clock, entry)
+
+    if not here.takes.prompted or not isinstance(event, events.Prompt | events.SessionStart):
+        return answered(event)
+    from holdfast.hooks import turns
+
+    if isinstance(event, events.Prompt):
+        return turns.prompted(event, here, clock, entry, afterwards, answered)
+    return turns.started(event, here, clock, entry, afterwards, answered)
 
 
 # What comes with every tool call or twelve at a time; logged only when it was told something.
 _FREQUENT = (
     events.ReadingPart,
+    events.Prompt,
     events.FileChanged,
     events.PreToolUse,
     events.ToolDone,
@@ -54,6 +81,8 @@ def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _
         return _Idle("nothing: a subagent's event")
     if isinstance(event, events.ReadingPart) and _beyond(event, surroundings):
         return _Idle("nothing: the reading has fewer parts")
+    if isinstance(event, events.ReadingPart) and _is_told(event, surroundings):
+        return _Idle(pending.ALREADY_TOLD)
     if isinstance(event, events.FileChanged) and not _may_declare(event, surroundings):
         return _Idle(f"nothing: {event.path} declares no workflow")
     return idle_in(event, surroundings)
@@ -90,7 +119,14 @@ def worth_a_look(
     return signs.any_in(folders, plans) or sessions.known(state_dir, session)
 
 
+def _is_told(event: events.ReadingPart, surroundings: project.Surroundings) -> bool:
+    session, takes = event.envelope.session, surroundings.takes
+    return pending.is_told(surroundings.state_dir, session, takes, event.source)
+
+
 def _beyond(event: events.ReadingPart, surroundings: project.Surroundings) -> bool:
+    if not surroundings.takes.parts:
+        return True
     foreseen = forecast.parts(surroundings.state_dir, event.envelope.session)
     return foreseen is not None and event.part > foreseen
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Answer = dict[str, Any]
 
-VERSION = 1
+VERSION = 2
 KIND = "prepared"  # the folder's name
 
 # The sets: what is answered in a place, whoever asks, and what is answered to one session.
@@ -62,12 +62,12 @@ class Found:
         return data if name_of(data) == name else None
 
 
-def folder(state_dir: str, session: str, cwd: str, started: str) -> str:
-    """Where the answers to *session* are kept, which began in *started* and works in *cwd*.
+def folder(state_dir: str, agent: str, session: str, cwd: str, started: str) -> str:
+    """Where the answers to *session* of *agent* are kept, which began in *started* and works in *cwd*.
 
     An empty *session* stands for any.
     """
-    asked = [VERSION, __file__, sys.hexversion, os.geteuid(), session, cwd, started]
+    asked = [VERSION, __file__, sys.hexversion, os.geteuid(), agent, session, cwd, started]
     asked += [os.environ.get(name) for name in _VARIABLES]
     return os.path.join(state_dir, KIND, digest(repr(asked).encode("utf-8", "replace"))[:24])
 

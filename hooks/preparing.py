@@ -16,13 +16,14 @@ from typing import Any, TypeAlias
 from holdfast import delivery, hooklog, jsonlines, marks, project, sessions, settings
 from holdfast.atomic import own_name
 from holdfast.clock import EPOCH, Clock
-from holdfast.handlers import HANDLERS, pre_tool_use
+from holdfast.handlers import HANDLERS, PROMPT, pre_tool_use
 from holdfast.hooks import dispatch, prepared, quick, quickjson
 from holdfast.hooks.witness import Witness, watching
 from holdfast.openflags import make_private
 from holdfast.project import Surroundings
-from holdfast.wire import events
-from holdfast.wire.replies import Outcome
+from holdfast.wire import agents, events
+from holdfast.wire.agents.base import Agent
+from holdfast.wire.replies import Outcome, Reply
 
 _LONGEST = timedelta(hours=12)
 _ROOM = 2_500  # bytes of a line of the log, so that there is room for what comes with the event
@@ -32,30 +33,37 @@ _KEPT_FOR = 30 * 24 * 3600  # seconds
 Answer: TypeAlias = dict[str, Any]
 
 
-def after(event: events.Event, outcome: Outcome, surroundings: Surroundings, clock: Clock) -> None:
+def after(
+    event: events.Event,
+    outcome: Outcome,
+    surroundings: Surroundings,
+    clock: Clock,
+    agent: Agent,
+) -> None:
     """Prepare what is likely to be asked for after *event*, which was answered with *outcome*."""
     envelope = event.envelope
     here = surroundings._replace(cwd=envelope.cwd or surroundings.cwd)
     if not here.state_dir or not quick.is_supported() or outcome.code:
         return
     if isinstance(event, events.Other):
-        _stray(here, envelope.name, clock)
-    elif _idle(here, envelope.session, clock) or envelope.agent_id:
+        _stray(here, envelope.name, clock, agent)
+    elif _idle(here, envelope.session, clock, agent) or envelope.agent_id:
         return
     elif isinstance(event, events.PreToolUse) or _is_read(event):
-        _tools(here, envelope.session, clock)
+        _tools(here, envelope.session, clock, agent)
     elif isinstance(event, events.PreCompact | events.SessionStart | events.FileChanged):
         from holdfast.hooks import preparing_restores
 
-        preparing_restores.prepare(here, envelope.session, clock)
+        preparing_restores.prepare(here, envelope.session, clock, agent)
 
 
 def for_status(here: Surroundings, session: str | None, clock: Clock) -> None:
     """Prepare what the status line asks for."""
-    if here.state_dir and quick.is_supported() and not _idle(here, session, clock):
+    agent = agents.named(agents.USUAL)
+    if here.state_dir and quick.is_supported() and not _idle(here, session, clock, agent):
         from holdfast.hooks import preparing_restores
 
-        preparing_restores.prepare_status(here, session, clock)
+        preparing_restores.prepare_status(here, session, clock, agent)
 
 
 def _is_read(event: events.Event) -> bool:
@@ -65,9 +73,10 @@ def _is_read(event: events.Event) -> bool:
 class Answers:
     """Answers that follow from the same inputs."""
 
-    def __init__(self, here: Surroundings, session: str, clock: Clock) -> None:
+    def __init__(self, here: Surroundings, session: str, clock: Clock, agent: Agent) -> None:
+        self.agent = agent
         self._folder = prepared.folder(
-            here.state_dir or "", session, here.cwd, here.client_project or ""
+            here.state_dir or "", agent.name, session, here.cwd, here.client_project or ""
         )
         self.now = clock.now()
         self._begun = time.time_ns()  # by the system's clock, as the times of files are
@@ -76,6 +85,10 @@ class Answers:
         self.moments = (self.now, self.later)
         self.answers: dict[str, Answer] = {}
         self._texts: dict[str, bytes] = {}
+
+    def said(self, reply: Reply, event: str) -> bytes:
+        """What is printed for *reply* to *event*."""
+        return reply.outcome(self.agent, event).stdout
 
     def text(self, data: bytes) -> str:
         """The name by which an answer refers to *data*."""
@@ -158,9 +171,9 @@ def _nanoseconds(moment: datetime) -> int:
     return round(moment.timestamp() * 1_000_000) * 1000
 
 
-def log_line(here: Surroundings, entry: hooklog.Entry, root: str) -> list[object]:
+def log_line(here: Surroundings, entry: hooklog.Entry, root: str, agent: Agent) -> list[object]:
     """Where the line of the log goes, the line but for what comes with the event, and how long the log gets."""
-    entry.root = root
+    entry.root, entry.agent = root, agent.name
     record = entry.record(EPOCH, 0.0)
     why = entry.why[:20]
     while why and len(jsonlines.encode(record)) > _ROOM:
@@ -172,27 +185,27 @@ def log_line(here: Surroundings, entry: hooklog.Entry, root: str) -> list[object
 # What is answered in a place, whoever asks.
 
 
-def _stray(here: Surroundings, event: str, clock: Clock) -> None:
+def _stray(here: Surroundings, event: str, clock: Clock, agent: Agent) -> None:
     """An event that is not ours; only where it is logged depends on anything."""
-    kept, witness = Answers(here, "", clock), Witness()
+    kept, witness = Answers(here, "", clock, agent), Witness()
     with watching(witness):
         root = project.root_for_new(here.cwd, here.client_project)
     entry = hooklog.Entry()
     entry.event, entry.decided = event, dispatch.not_ours(event)
     kept.answers = kept.known(prepared.STRAY)
     if len(kept.answers) < _MOST_STRAY:
-        kept.answers[event] = {"log": log_line(here, entry, root)}
+        kept.answers[event] = {"log": log_line(here, entry, root, agent)}
         kept.keep(prepared.STRAY, witness)
 
 
 _LOGGED = ("PreCompact", "SessionStart", "PostCompact")
 
 
-def _idle(here: Surroundings, session: str | None, clock: Clock) -> bool:
+def _idle(here: Surroundings, session: str | None, clock: Clock, agent: Agent) -> bool:
     """Whether no hook has anything to do here; then that is prepared."""
     if sessions.known(here.state_dir, session):
         return False
-    kept, witness = Answers(here, "", clock), Witness()
+    kept, witness = Answers(here, "", clock, agent), Witness()
     start = events.SessionStart(events.Envelope("SessionStart", None, None, None, None), "startup")
     with watching(witness):
         found = dispatch.idle_in(start, here)
@@ -200,20 +213,20 @@ def _idle(here: Surroundings, session: str | None, clock: Clock) -> bool:
         configured = settings.load(None, here.config_file).settings
     if found is None:
         return False
-    kept.answers = {name: {} for name in (*HANDLERS, "part", "statusline")}
+    kept.answers = {name: {} for name in (*HANDLERS, PROMPT, "part", "statusline")}
     if configured.enabled and configured.guard != "off":
         del kept.answers["PreToolUse"]  # which has to look at each path
     for name in _LOGGED:
         entry = hooklog.Entry()
         entry.event, entry.decided = name, found.why
-        kept.answers[name] = {"log": log_line(here, entry, root)}
-    kept.answers["SessionStart"]["text"] = kept.text(found.reply.outcome().stdout)
+        kept.answers[name] = {"log": log_line(here, entry, root, agent)}
+    kept.answers["SessionStart"]["text"] = kept.text(kept.said(found.reply, "SessionStart"))
     kept.keep(prepared.IDLE, witness)
     return True
 
 
-def _tools(here: Surroundings, session: str | None, clock: Clock) -> None:
-    kept, witness = Answers(here, session or "", clock), Witness()
+def _tools(here: Surroundings, session: str | None, clock: Clock, agent: Agent) -> None:
+    kept, witness = Answers(here, session or "", clock, agent), Witness()
     with watching(witness):
         gate_is_idle = pre_tool_use.is_idle(here, session)
         due = delivery.recall(here.state_dir, session)

@@ -16,9 +16,11 @@ from holdfast import (
     hooklog,
     journal,
     ledger,
+    pending,
     restore,
     sessions,
     sync,
+    transcribed,
 )
 from holdfast.clock import Clock
 from holdfast.delivery import Delivery
@@ -30,12 +32,13 @@ from holdfast.hooks.witness import Witness, watching
 from holdfast.project import Surroundings
 from holdfast.store import COPIES
 from holdfast.sync import Synced
+from holdfast.wire.agents.base import Agent
 from holdfast.wire.replies import Restored
 
 
-def prepare_status(here: Surroundings, session: str | None, clock: Clock) -> None:
+def prepare_status(here: Surroundings, session: str | None, clock: Clock, agent: Agent) -> None:
     """Prepare what the status line asks for."""
-    kept, witness = Answers(here, session or "", clock), _witness(here, session)
+    kept, witness = Answers(here, session or "", clock, agent), _witness(here, session)
     with watching(witness):
         found = _same(*(_standing(_synced(here, session, Clock(at))) for at in kept.moments))
     if found:
@@ -76,11 +79,11 @@ class _Start(NamedTuple):
     parts: Sequence[bytes] = ()
 
 
-def prepare(here: Surroundings, session: str | None, clock: Clock) -> None:
+def prepare(here: Surroundings, session: str | None, clock: Clock, agent: Agent) -> None:
     """Prepare what a compaction asks for, and the status line."""
     if sessions.left_alone(here.state_dir, session):
         return  # the log tells of it every time
-    kept, witness = Answers(here, session or "", clock), _witness(here, session)
+    kept, witness = Answers(here, session or "", clock, agent), _witness(here, session)
     with watching(witness):
         now, later = (_synced(here, session, Clock(at)) for at in kept.moments)
         if _standing(now) == _standing(later):
@@ -92,13 +95,16 @@ def prepare(here: Surroundings, session: str | None, clock: Clock) -> None:
     held = _held(here, session)
     before = delivery.recall(here.state_dir, session)
     with watching(witness):
-        note = _same(_note(now), _note(later))
-        start = _same(_start(now, before), _start(later, before))
+        note = _same(_note(kept, now), _note(kept, later))
+        start = _same(_start(kept, now, before), _start(kept, later, before))
     if note:
         kept.answers["PreCompact"] = _answer(kept, here, now, "PreCompact", note)
         if now.claim and now.place.settings.enabled:
             heard = sessions.heard_in(here.state_dir or "", now.claim.session)
             kept.answers["PreCompact"]["heard"] = heard
+        if now.takes.prompted:
+            path = transcribed.followed(here.state_dir, session)
+            kept.answers["PreCompact"]["transcript"] = path
     if start and _held(here, session) == held:
         _restore(kept, here, now, start, held)
     kept.keep(prepared.COMPACTION, witness)
@@ -116,24 +122,27 @@ def _held(here: Surroundings, session: str | None) -> bytes | None:
 def _answer(kept: Answers, here: Surroundings, synced: Synced, event: str, told: _Told) -> Answer:
     entry = hooklog.Entry()
     entry.event, entry.decided, entry.why = event, told.decided, list(told.why)
-    return {"text": kept.text(told.stdout), "log": log_line(here, entry, synced.root)}
+    return {"text": kept.text(told.stdout), "log": log_line(here, entry, synced.root, kept.agent)}
 
 
-def _note(synced: Synced) -> _Told | None:
+def _note(kept: Answers, synced: Synced) -> _Told | None:
     """What a PreCompact is told with nothing to save; None where the full path has more to note."""
     entry = hooklog.Entry()
     entry.why += synced.notes
     if not synced.place.settings.enabled:
         return _Told(b"", pre_compact.OFF, entry.why)
     choice = synced.choice()
-    if choice.chosen and pre_compact.is_to_take(synced):
+    if choice.chosen and (pre_compact.is_to_take(synced) or pre_compact.is_to_note(synced)):
         return None
     reply = pre_compact.told(synced, choice, entry)
-    return _Told(reply.outcome().stdout, entry.decided, entry.why)
+    return _Told(kept.said(reply, "PreCompact"), entry.decided, entry.why)
 
 
-def _start(synced: Synced, before: Delivery | None) -> _Start | None:
-    """None where the full path has more to note than is noted of a prepared answer."""
+def _start(kept: Answers, synced: Synced, before: Delivery | None) -> _Start | None:
+    """None where the full path has more to note than is noted of a prepared answer, or no start comes."""
+    takes, session = synced.takes, synced.session
+    if takes.prompted or pending.is_told(synced.state_dir, session, takes, "compact"):
+        return None
     choice = synced.choice()
     chosen = choice.chosen
     depth = restore.depth(synced, choice, "compact")
@@ -155,11 +164,12 @@ def _start(synced: Synced, before: Delivery | None) -> _Start | None:
         reply, delivered = session_start.restoration(
             synced, choice, chosen, "compact", plan, after, synced.notes, entry
         )
-        return _Told(reply.outcome().stdout, entry.decided, entry.why), delivered
+        return _Told(kept.said(reply, "SessionStart"), entry.decided, entry.why), delivered
 
     first, delivered = told(before)
     again, _ = told(delivered)
-    parts = [Restored(part).outcome().stdout for part in plan.parts]
+    beside = [] if plan.inline else plan.parts
+    parts = [kept.said(Restored(part), "SessionStart") for part in beside]
     return _Start(first, again.stdout, delivery.encoded(delivered), parts)
 
 

@@ -11,8 +11,9 @@ import time
 
 from holdfast import homes, pipes
 from holdfast.appending import append
-from holdfast.handlers import HANDLERS
-from holdfast.hooks import prepared, quickjson
+from holdfast.handlers import HANDLERS, PROMPT
+from holdfast.hooks import options, prepared, quickjson
+from holdfast.wire import agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +38,16 @@ class Asked:
 
     def __init__(self, raw: bytes, arguments: Sequence[str]) -> None:
         self.begun = time.perf_counter()
-        self.payload = _mapping(quickjson.loads(raw))
+        wanted = options.read(arguments)
+        payload = _mapping(quickjson.loads(raw))
+        self.by = agents.named(wanted.agent or agents.recognised(payload))
+        self.payload = self.by.given(payload)
         self.name = self.text("hook_event_name") or ""
         self.session = self.text("session_id") or ""
         self.source = self.text("source") or self.text("trigger") or ""
         self.agent = self.text("agent_id")
         self.cwd = self.text("cwd") or os.getcwd()
-        self.part = _part(arguments)
+        self.part = str(wanted.part or "")
         self.state_dir = homes.for_state(os.environ) or ""
         self.now = now()
 
@@ -52,6 +56,11 @@ class Asked:
         """The time as records have it; see `clock.iso`."""
         seconds, rest = divmod(self.now, 1_000_000_000)
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1000:06}Z"
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether it is one with which something may have to be told."""
+        return self.name == PROMPT and self.by.takes.prompted and not self.part
 
     def text(self, key: str) -> str | None:
         value = self.payload.get(key)
@@ -81,21 +90,18 @@ def _mapping(value: object) -> Answer:
     return value if isinstance(value, dict) else {}
 
 
-def _part(arguments: Sequence[str]) -> str:
-    """The number behind --part, empty without it. What is written otherwise is for the full path."""
-    if not arguments:
-        return ""
-    option, number = arguments
-    if option != "--part" or not number.isascii() or not number.isdecimal() or number[0] == "0":
-        raise ValueError(arguments)
-    return number
-
-
 def _answer(asked: Asked) -> bytes | None:
+    if asked.is_prompt:
+        from holdfast.hooks import prompts
+
+        if prompts.nothing_due(asked):
+            return b""
     found = _of_session(asked) or _of_place(asked)
     if found is None:
         return None
     kept, answer = found
+    if answer.get("transcript", asked.text("transcript_path")) != asked.text("transcript_path"):
+        return None
     texts = answer.get("by_delivery")
     delivered = None
     if isinstance(texts, dict):
@@ -127,7 +133,8 @@ def _of_session(asked: Asked) -> tuple[Found, Answer] | None:
 
 def _of_place(asked: Asked) -> tuple[Found, Answer] | None:
     """What was prepared for whoever works in this folder."""
-    if asked.name not in HANDLERS or (asked.part and asked.name != "SessionStart"):
+    ours = asked.name in HANDLERS or asked.is_prompt
+    if not ours or (asked.part and asked.name != "SessionStart"):
         return _look(asked, "", prepared.STRAY, asked.name)
     if is_known(asked.state_dir, asked.session) or (asked.agent and asked.name in _FOR_THE_CALLER):
         return None
@@ -146,7 +153,7 @@ def is_known(state_dir: str, session: str) -> bool:
 
 def _look(asked: Asked, session: str, kind: str, name: str) -> tuple[Found, Answer] | None:
     started = os.environ.get("CLAUDE_PROJECT_DIR", "")
-    folder = prepared.folder(asked.state_dir, session, asked.cwd, started)
+    folder = prepared.folder(asked.state_dir, asked.by.name, session, asked.cwd, started)
     kept = prepared.find(folder, kind, asked.now)
     answer = kept.get(name) if kept else None
     if kept and answer is None and asked.part:

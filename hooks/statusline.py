@@ -117,6 +117,7 @@ def _prepared(status: Status) -> Answer | None:
     state_dir, cwd = homes.for_state(os.environ), status.cwd or os.getcwd()
     try:
         from holdfast.hooks import prepared, quick
+        from holdfast.wire.agents import USUAL
     except ImportError:
         return None
     if not state_dir or not quick.is_supported():
@@ -125,7 +126,7 @@ def _prepared(status: Status) -> Answer | None:
     if not quick.is_known(state_dir, status.session):
         sets.append(("", prepared.IDLE))
     for session, kind in sets:
-        folder = prepared.folder(state_dir, session, cwd, status.started)
+        folder = prepared.folder(state_dir, USUAL, session, cwd, status.started)
         found = prepared.find(folder, kind, quick.now())
         answer = found.get("statusline") if found else None
         if answer is not None:

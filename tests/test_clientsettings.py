@@ -8,23 +8,55 @@ from pathlib import Path
 import pytest
 
 from holdfast import clientsettings
-from holdfast.errors import HoldfastError
+from holdfast.clients import CLIENTS
+from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.project import Surroundings
+
+
+def folder(agent: str, **environ: str) -> str | None:
+    return Surroundings.from_environment({"HOME": "/h", **environ}).agent_dirs.get(agent)
 
 
 def test_each_scope_has_its_file(tmp_path: Path) -> None:
     """The user's folder is the client's own, wherever it was moved to."""
-    here = Surroundings.from_environment({"HOME": str(tmp_path)})
-    assert clientsettings.path("user", "/r", here.client_dir) == f"{tmp_path}/.claude/settings.json"
-    moved = Surroundings.from_environment({"HOME": "/h", "CLAUDE_CONFIG_DIR": "/elsewhere"})
-    assert clientsettings.path("user", "/r", moved.client_dir) == "/elsewhere/settings.json"
-    relative = Surroundings.from_environment({"HOME": "/h", "CLAUDE_CONFIG_DIR": "cfg"})
-    assert relative.client_dir == os.path.join(os.getcwd(), "cfg")
-    assert clientsettings.path("project", "/r", None) == "/r/.claude/settings.json"
-    assert clientsettings.path("local", "/r", None) == "/r/.claude/settings.local.json"
+    path = clientsettings.path
+    assert path("user", "/r", folder("claude")) == "/h/.claude/settings.json"
+    moved = folder("claude", CLAUDE_CONFIG_DIR="/elsewhere")
+    assert path("user", "/r", moved) == "/elsewhere/settings.json"
+    assert folder("claude", CLAUDE_CONFIG_DIR="cfg") == os.path.join(os.getcwd(), "cfg")
+    assert path("project", "/r", None) == "/r/.claude/settings.json"
+    assert path("local", "/r", None) == "/r/.claude/settings.local.json"
     with pytest.raises(HoldfastError, match="no home folder"):
-        clientsettings.path("user", "/r", None)
+        path("user", "/r", None)
     assert list(clientsettings.read_all(str(tmp_path), None)) == ["project", "local"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "file", "variable", "moved"),
+    [
+        ("codex", "/h/.codex/hooks.json", "CODEX_HOME", "/m/hooks.json"),
+        ("qwen", "/h/.qwen/settings.json", "QWEN_HOME", "/m/settings.json"),
+        ("copilot", "/h/.copilot/hooks/holdfast.json", "COPILOT_HOME", "/m/hooks/holdfast.json"),
+        ("gemini", "/h/.gemini/settings.json", "GEMINI_CLI_HOME", "/m/.gemini/settings.json"),
+        (
+            "opencode",
+            "/h/.config/opencode/plugins/holdfast.js",
+            "XDG_CONFIG_HOME",
+            "/m/opencode/plugins/holdfast.js",
+        ),
+    ],
+)
+def test_each_agent_has_its_file(agent: str, file: str, variable: str, moved: str) -> None:
+    """Where its own variable leads, as it was seen to; and in no scope that was not tried."""
+    client = CLIENTS[agent]
+    assert clientsettings.path("user", "/r", folder(agent), client) == file
+    assert clientsettings.path("user", "/r", folder(agent, **{variable: "/m"}), client) == moved
+    for scope in ("project", "local"):
+        with pytest.raises(IllegalMove, match=f"not tried with hooks of {client.title}"):
+            clientsettings.path(scope, "/r", "/h", client)
+    with pytest.raises(HoldfastError) as error:
+        clientsettings.path("user", "/r", None, client)
+    assert variable in (error.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -95,3 +127,28 @@ def test_a_plugin_counts_where_the_last_settings_enable_it() -> None:
     assert clientsettings.plugins(off, on) == ["holdfast@holdfast"]
     for odd in ({}, {"enabledPlugins": []}, {"enabledPlugins": {"holdfast@x": "yes"}}):
         assert clientsettings.plugins(odd) == []
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "content", "names"),
+    [
+        ("codex", "config.toml", '[plugins."holdfast@a"]\nenabled = true\n', ["holdfast@a"]),
+        ("codex", "config.toml", '[plugins."holdfast@a"]\nenabled = false\n', []),
+        ("codex", "config.toml", '[plugins."other@a"]\nenabled = true\n', []),
+        ("codex", "config.toml", "plugins = 5\n", []),
+        ("codex", "config.toml", "not TOML", []),
+        ("copilot", "settings.json", '{"enabledPlugins": {"holdfast@a": true}}', ["holdfast@a"]),
+        ("copilot", "settings.json", '{"enabledPlugins": {"holdfast@a": false}}', []),
+        ("qwen", "extensions/holdfast/qwen-extension.json", "{}", ["holdfast"]),
+        ("qwen", "extensions/other/qwen-extension.json", "{}", []),
+        ("gemini", "settings.json", "{}", []),
+    ],
+)
+def test_the_plugin_of_another_agent(
+    agent: str, path: str, content: str, names: list[str], tmp_path: Path
+) -> None:
+    """As each of them was seen to note it."""
+    file = tmp_path / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content, encoding="utf-8")
+    assert clientsettings.plugins_of(CLIENTS[agent], str(tmp_path)) == names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import venv
@@ -14,8 +15,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from holdfast.checkup.client import TRIED
+from holdfast.clients import CLAUDE
 from holdfast.testing import Project
+from otheragents.network import private
+from otheragents.programs import VERSIONS, command
 from plugin import copy_files
 from realclient.install import installed
 
@@ -59,7 +62,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     for name, target in {
         "holdfast": Path(sys.executable).parent / "holdfast",
-        "claude": installed(TRIED[-1]),
+        "claude": installed(CLAUDE.tried[-1]),
         "pipx": tools() / "pipx",
         "uv": tools() / "uv",
         "python3": Path(sys.executable),
@@ -82,6 +85,10 @@ def test_the_commands_of_the_documents(
     declared = "\n".join(line.removeprefix("   ") for line in example[1].splitlines())
     holdfast_project.write("CLAUDE.local.md", declared)
     holdfast_project.write("CLAUDE/PageOrchestration.md", "# Page orchestration\n")
+    for agent in set(VERSIONS) & set(re.findall(r"^\w+", commands, re.MULTILINE)):
+        line = shlex.join(private().entered(command(agent)))
+        (programs / agent).write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
+        (programs / agent).chmod(0o755)
     if HERE in commands:
         commands = commands.replace(HERE, str(copy_files(tmp_path / "holdfast")))
     if not re.search(r"(holdfast|plugin) install", commands):

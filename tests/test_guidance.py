@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from holdfast import guidance
 from holdfast.briefing import Briefing
+from holdfast.capabilities import USUAL
 from holdfast.guidance import HEAD, Situation
-from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, clean, one_line, shorten, units
+from holdfast.plaintext import NOTE_LIMIT, clean, one_line, shorten
 from holdfast.reading import Item, Plan
+from holdfast.room import units
 from holdfast.summary import facts_of
 
 texts = st.text(max_size=60) | st.text(min_size=300, max_size=900) | st.just("🚀" * 500)
@@ -43,7 +45,7 @@ def test_guidance_is_never_over_its_budget(briefing: Briefing, others: list[str]
         briefing,
         Situation("compact", Plan(items, []), observed=others, others=others, remarks=others),
     )
-    assert units(text) <= CONTEXT_LIMIT
+    assert units(text) <= USUAL.room.most
     head = shorten(text, HEAD)
     assert f"phase {briefing.phase} of {briefing.phases}" in head
     assert not items or "## REQUIRED READING" in head
@@ -186,7 +188,7 @@ def test_what_was_lost_keeps_the_budget_and_no_reminder_is_gone(
     lost = data.draw(st.lists(st.sampled_from(facts), unique=True))
     items = [Item(path) for path in briefing.reading]
     text = guidance.for_model(briefing, Situation("compact", Plan(items, []), lost=lost))
-    assert units(text) <= CONTEXT_LIMIT
+    assert units(text) <= USUAL.room.most
     head = shorten(text, HEAD)
     assert bool(lost) == ("\nThe last summary that was checked did not keep: " in head)
     assert not items or "## REQUIRED READING" in head

@@ -13,8 +13,9 @@ import click
 import pytest
 import yaml
 
-from holdfast import __version__, registration, restore
+from holdfast import __version__, payloads, registration, restore
 from holdfast.cli.main import cli
+from holdfast.clients import CLIENTS
 from holdfast.formats import registry, signs
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import look
@@ -23,7 +24,9 @@ from holdfast.formats.orchestrator import files as orchestrator_files
 from holdfast.formats.pipeline import places
 from holdfast.formats.skill import files as skill_files
 from holdfast.handlers import HANDLERS, PART, tool_done
+from holdfast.project import AGENT_DIRS
 from holdfast.settings import RESTORE, Settings
+from holdfast.wire.agents import NAMES
 from holdfast.wire.events import NOTED
 
 ROOT = Path(__file__).parents[1]
@@ -75,6 +78,18 @@ def test_the_settings_example_is_what_the_code_registers() -> None:
     assert set(registration.hooks()) == set(HANDLERS)
     for name in (*HANDLERS.values(), PART):
         assert (ROOT / "handlers" / f"{name}.py").exists()
+
+
+def test_every_agent_is_known_everywhere() -> None:
+    """To the door, to `install`, and with what it gave to hooks."""
+    assert tuple(CLIENTS) == NAMES
+    assert tuple(AGENT_DIRS) == NAMES
+    for name, client in CLIENTS.items():
+        theirs = {
+            payloads.read(each, ".", name)["hook_event_name"] for each in payloads.names(name)
+        }
+        assert client.is_bridge or theirs == {row.event for row in client.rows}
+        assert (ROOT / "docs" / "agents" / f"{name}.md").exists()
 
 
 def test_every_tool_that_is_noted_has_what_notes_it() -> None:

@@ -12,11 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import backups, clientsettings, installing, registration
+from holdfast.clients import CLIENTS, Client
 from holdfast.errors import HoldfastError
 from holdfast.registration import Program
 
 TWELVE = Path(__file__).parent / "samples" / "settings" / "twelve-hooks.json"
 WANTED = registration.hooks(parts=2)
+SETTINGS = {name: client for name, client in CLIENTS.items() if not client.is_bridge}
+ALL = pytest.mark.parametrize("client", SETTINGS.values(), ids=list(SETTINGS))
 OLD = Program("/old/bin/holdfast")
 
 # Without what white space is put behind below.
@@ -63,23 +66,30 @@ def value_of(text: str) -> Any:
     return clientsettings.parsed(text.encode())
 
 
+@ALL
 @given(settings_files())
-def test_in_and_out_again_is_byte_for_byte_the_same(text: str) -> None:
-    """And twice in is once in."""
-    once = installing.with_ours(text, WANTED)
-    assert installing.with_ours(once, WANTED) == once
-    assert installing.faults(value_of(once), WANTED) == []
-    ours = list(registration.registered(value_of(once)["hooks"]))
-    assert sorted(ours) == sorted(registration.registered(WANTED))
-    back = installing.without_ours(once)
+def test_in_and_out_again_is_byte_for_byte_the_same(client: Client, text: str) -> None:
+    """And twice in is once in, with each agent's own events and in its own shape."""
+    wanted = registration.hooks(parts=2, client=client)
+    once = installing.with_ours(text, wanted, client)
+    assert installing.with_ours(once, wanted, client) == once
+    assert installing.faults(value_of(once), wanted, client) == []
+    ours = list(registration.registered(value_of(once)["hooks"], client))
+    assert sorted(ours) == sorted(registration.registered(wanted, client))
+    back = installing.without_ours(once, client)
     assert value_of(back) == value_of(text)
     assert back == text or not value_of(text)  # what was between empty braces is not known
 
 
+@ALL
 @given(settings_files(), st.randoms(use_true_random=False))
-def test_whatever_became_of_ours_the_others_stay(text: str, chance: random.Random) -> None:
+def test_whatever_became_of_ours_the_others_stay(
+    client: Client, text: str, chance: random.Random
+) -> None:
     """Ours are mixed into groups of others, doubled, lost or moved: all is put right."""
-    value = value_of(installing.with_ours(text, registration.hooks(OLD, parts=3)))
+    wanted = registration.hooks(parts=2, client=client)
+    old = registration.hooks(OLD, parts=3, client=client)
+    value = value_of(installing.with_ours(text, old, client))
     entries = [
         entry
         for listed in value["hooks"].values()
@@ -107,13 +117,13 @@ def test_whatever_became_of_ours_the_others_stay(text: str, chance: random.Rando
         kept = {event: listed for event, listed in kept.items() if listed}
         return {**found, "hooks": kept}
 
-    repaired = installing.with_ours(muddled, WANTED)
-    assert sorted(registration.registered(value_of(repaired)["hooks"])) == sorted(
-        registration.registered(WANTED)
+    repaired = installing.with_ours(muddled, wanted, client)
+    assert sorted(registration.registered(value_of(repaired)["hooks"], client)) == sorted(
+        registration.registered(wanted, client)
     )
     assert foreign_only(repaired) == foreign_only(muddled)
-    out = installing.without_ours(muddled)
-    assert list(registration.registered(value_of(out).get("hooks"))) == []
+    out = installing.without_ours(muddled, client)
+    assert list(registration.registered(value_of(out).get("hooks"), client)) == []
     assert foreign_only(out) == foreign_only(muddled)
 
 
@@ -166,6 +176,42 @@ def test_what_was_wrong_is_said(now: dict[str, Any], said: list[str]) -> None:
     assert installing.faults({"hooks": now}, WANTED) == said
     right = installing.with_ours(json.dumps({"hooks": now}), WANTED)
     assert installing.faults(value_of(right), WANTED) == []
+
+
+@pytest.mark.parametrize(
+    ("agent", "change", "said"),
+    [
+        ("gemini", {"timeout": 20}, "SessionStart: its timeout of 20 ends it after 20 ms"),
+        ("codex", {"command": "holdfast hook"}, "SessionStart: 1 of 3 are missing"),
+        (
+            "codex",
+            {"command": "holdfast", "args": ["hook", "--agent", "codex"]},
+            'SessionStart: Codex does not know "args", so it starts `holdfast` alone',
+        ),
+        ("qwen", {"command": "holdfast hook --agent codex"}, "SessionStart: 1 of 3 are missing"),
+    ],
+)
+def test_what_is_wrong_with_another_agent(agent: str, change: dict[str, Any], said: str) -> None:
+    """An entry of a former form, or of another agent, is put right."""
+    client = CLIENTS[agent]
+    wanted = registration.hooks(parts=2, client=client)
+    text = json.dumps({"hooks": wanted})
+    value = json.loads(text)
+    value["hooks"]["SessionStart"][0]["hooks"][0] |= change
+    assert said in installing.faults(value, wanted, client)
+    right = installing.with_ours(json.dumps(value), wanted, client)
+    assert installing.faults(value_of(right), wanted, client) == []
+    assert sorted(registration.registered(value_of(right)["hooks"], client)) == sorted(
+        registration.registered(wanted, client)
+    )
+
+
+def test_a_member_for_which_codex_refuses_the_file() -> None:
+    """Our hooks would not run either; a description may stand there."""
+    codex = CLIENTS["codex"]
+    assert installing.unfit({"description": "mine", "hooks": {}}, codex) == ""
+    assert installing.unfit({"model": "x"}, codex) == 'Codex refuses the whole file for its "model"'
+    assert installing.unfit({"model": "x"}) == ""
 
 
 def test_hooks_in_a_shape_that_we_do_not_know_are_left_alone() -> None:

@@ -82,7 +82,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
-    """Every tracked module, the marker of types, the license; the payloads and built-in definitions; no test, no cache."""
+    """Every tracked module, the marker of types, the license; payloads, definitions and bridges; no test, no cache."""
     places = {"src/holdfast/": "holdfast/", "hooks/": "holdfast/hooks/"}
     places["handlers/"] = "holdfast/handlers/"
     expected = {
@@ -90,7 +90,10 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
         for name in built.tracked
         for source, target in places.items()
         if name.startswith(source)
-        and (name.endswith((".py", "/py.typed")) or "/payloads/" in name or "/builtin/" in name)
+        and (
+            name.endswith((".py", "/py.typed"))
+            or any(kept in name for kept in ("/payloads/", "/builtin/", "/bridges/"))
+        )
     }
     with zipfile.ZipFile(built.wheel) as archive:
         names = set(archive.namelist())

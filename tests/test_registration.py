@@ -2,26 +2,130 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast import registration
+from holdfast.clients import CLIENTS, Client
 from holdfast.registration import ON_PATH, PLUGIN, Program
 
+PYTHON = Program("/usr/bin/python3", ("-P", "-m", "holdfast"))
 
-@pytest.mark.parametrize("program", [ON_PATH, PLUGIN, Program("/a b/bin/holdfast")])
-def test_what_is_registered_is_recognised(program: Program) -> None:
-    """All of it, with its event, and nothing twice."""
-    found = list(registration.registered(registration.hooks(program, parts=3)))
+
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=list(CLIENTS))
+@pytest.mark.parametrize("program", [ON_PATH, PLUGIN, Program("/a b/it's $1/bin/holdfast"), PYTHON])
+def test_what_is_registered_is_recognised(program: Program, client: Client) -> None:
+    """All of it, with its event, without a fault, and nothing twice."""
+    wanted = registration.hooks(program, parts=3, client=client)
+    found = list(registration.registered(wanted, client))
     entries = [
-        (event, entry["args"])
-        for event, groups in registration.hooks(program, parts=3).items()
+        (event, entry)
+        for event, groups in wanted.items()
         for group in groups
         for entry in group["hooks"]
     ]
     assert [each.program for each in found] == [program] * len(entries)
-    assert [(each.event, [*program.first, "hook", *each.arguments]) for each in found] == entries
+    assert [each.event for each in found] == [event for event, _ in entries]
+    assert [each.fault for each in found] == [""] * len(entries)
+    assert len(set(found)) == len(found) or client.name == "claude"
+    for hook, (_, entry) in zip(found, entries, strict=True):
+        words = [program.command, *program.first, "hook", *hook.arguments]
+        if client.in_words and program != PLUGIN:
+            assert [entry["command"], *entry["args"]] == words
+        else:
+            assert words[-2:] == ["--agent", client.name] or not client.said
+            assert "args" not in entry
+            assert in_a_shell(entry["command"], CLAUDE_PLUGIN_ROOT="${CLAUDE_PLUGIN_ROOT}") == words
+
+
+def in_a_shell(line: str, **environ: str) -> list[str]:
+    """What a shell starts for *line*."""
+    shown = subprocess.run(
+        ["sh", "-c", f"printf '%s\\0' {line}"],
+        env={"PATH": os.defpath, **environ},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return shown.stdout.split("\0")[:-1]
+
+
+def test_no_payload_of_the_plugin_is_a_script_for_a_shell(tmp_path: Path) -> None:
+    """Codex and Qwen take the plugin and leave arguments out. `sh` alone would run what it is sent."""
+    root = tmp_path / "the plugin" / "bin"
+    root.mkdir(parents=True)
+    (root / "holdfast").write_text('printf "%s " "$@"\ncat\n', encoding="utf-8")
+    payload = json.dumps({"tool_input": {"content": f"$(touch {tmp_path}/sprung) `id`\nid\n"}})
+    for groups in json.loads(registration.text(PLUGIN))["hooks"].values():
+        for entry in (entry for group in groups for entry in group["hooks"]):
+            assert "args" not in entry
+            told = subprocess.run(
+                ["sh", "-c", entry["command"]],
+                input=payload,
+                env={"PATH": os.defpath, "CLAUDE_PLUGIN_ROOT": str(root.parent)},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert re.fullmatch(r"hook (--part \d+ )?", told.stdout.removesuffix(payload))
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=list(CLIENTS))
+def test_each_agent_gets_what_it_wants(client: Client) -> None:
+    """Its own events, in its own unit of time, and parts only where it takes them."""
+    wanted = registration.hooks(parts=4, client=client)
+    entries = [each for groups in wanted.values() for group in groups for each in group["hooks"]]
+    assert {each["timeout"] for each in entries} == {30_000 if client.name == "gemini" else 30}
+    parts = sum("--part" in str(each) for each in entries)
+    assert parts == (4 if client.name in {"claude", "codex", "qwen"} else 0)
+    matchers = {
+        group["matcher"] for groups in wanted.values() for group in groups if "matcher" in group
+    }
+    if client.name in {"gemini", "copilot"}:
+        assert matchers == set()
+    if client.name == "gemini":
+        assert set(wanted) == {"SessionStart", "PreCompress", "BeforeAgent"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "change", "fault"),
+    [
+        ("gemini", {"timeout": 30}, "its timeout of 30 ends it after 30 ms"),
+        ("gemini", {"timeout": 999}, "its timeout of 999 ends it after 999 ms"),
+        ("gemini", {"timeout": 1000}, ""),
+        ("codex", {"timeout": 1}, ""),
+        ("qwen", {"timeout": 30_000}, ""),
+        (
+            "codex",
+            {"command": "holdfast", "args": ["hook"]},
+            '"args", so it starts `holdfast` alone',
+        ),
+        ("qwen", {"command": "sh", "args": ["/a/holdfast", "hook"]}, "so it starts `sh` alone"),
+    ],
+)
+def test_what_keeps_a_hook_from_running(agent: str, change: dict[str, Any], fault: str) -> None:
+    """Seconds instead of milliseconds; a program and its arguments for who takes a line alone."""
+    client = CLIENTS[agent]
+    wanted = registration.hooks(client=client)
+    wanted["SessionStart"][0]["hooks"][0] |= change
+    found = [hook.fault for hook in registration.registered(wanted, client)]
+    assert [fault in each for each in found if each] == ([True] if fault else [])
+
+
+def test_an_empty_matcher_where_none_may_be() -> None:
+    """Copilot did not run such a hook."""
+    wanted = registration.hooks(client=CLIENTS["copilot"])
+    wanted["PreCompact"][0]["matcher"] = ""
+    faults = [hook.fault for hook in registration.registered(wanted, CLIENTS["copilot"])]
+    assert [each for each in faults if each] == ["Copilot takes no empty matcher"]
+    assert not any(hook.fault for hook in registration.registered(wanted, CLIENTS["codex"]))
 
 
 @pytest.mark.parametrize(
@@ -32,6 +136,21 @@ def test_what_is_registered_is_recognised(program: Program) -> None:
         (
             {"command": r"C:\tools\holdfast.exe", "args": ["hook"]},
             (),
+            Program(r"C:\tools\holdfast.exe"),
+        ),
+        (
+            {"command": r'"C:\my tools\holdfast.exe" hook --agent codex'},
+            ("--agent", "codex"),
+            Program(r"C:\my tools\holdfast.exe"),
+        ),
+        (
+            {"command": r"& 'C:\my tools\holdfast.exe' hook --part 3 --agent gemini"},
+            ("--part", "3", "--agent", "gemini"),
+            Program(r"C:\my tools\holdfast.exe"),
+        ),
+        (
+            {"command": r"C:\tools\holdfast.exe hook --agent qwen"},
+            ("--agent", "qwen"),
             Program(r"C:\tools\holdfast.exe"),
         ),
         (

@@ -12,7 +12,7 @@ import pytest
 from holdfast.formats.base import Place
 from holdfast.formats.canonical import lifecycle
 from holdfast.formats.canonical.state import State
-from holdfast.plaintext import units
+from holdfast.room import units
 from holdfast.settings import Settings
 from holdfast.store import Store
 from holdfast.testing import Compactions, MovableClock, Project

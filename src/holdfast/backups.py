@@ -28,7 +28,7 @@ class Backup(NamedTuple):
 
     copy: str  # where the copy of it lies
     before: str | None  # the hash of what was there; None where there was no file
-    made_folder: bool  # whether the folder of the settings was made with them
+    made_folders: int  # how many folders around the settings were made with them
     written: str  # the hash of what we wrote
     content: bytes | None  # what the copy holds; None where there was no file, or it is lost
 
@@ -58,8 +58,9 @@ def load(state_dir: str | None, settings: str) -> Backup | None:
         content = read_file(copy, _LARGEST)[0] if before else None
     if content is not None and _hash(content) != before:
         content = None
-    made_folder = record.get("made_folder") is True
-    return Backup(copy, before, made_folder, str(record.get("written")), content)
+    made = record.get("made_folders")
+    made = made if isinstance(made, int) else int(record.get("made_folder") is True)
+    return Backup(copy, before, made, str(record.get("written")), content)
 
 
 def keep(state_dir: str | None, settings: str, before: bytes | None, written: bytes) -> str | None:
@@ -77,13 +78,13 @@ def keep(state_dir: str | None, settings: str, before: bytes | None, written: by
     record = {
         "settings": settings,
         "before": None if before is None else _hash(before),
-        "made_folder": not os.path.isdir(os.path.dirname(settings)),
+        "made_folders": _missing_folders(settings),
         "written": _hash(written),
     }
     known = load(state_dir, settings)
     if known and before is not None and known.is_followed_by(before):
         # Also where the copy is lost by now: that there was a file must not be forgotten.
-        record |= {"before": known.before, "made_folder": known.made_folder}
+        record |= {"before": known.before, "made_folders": known.made_folders}
         before = known.content
     try:
         make_private(os.path.dirname(copy))
@@ -112,6 +113,14 @@ def _path(state_dir: str, settings: str) -> str:
     place = digest(os.fsencode(settings))[:12]
     name, ending = os.path.splitext(os.path.basename(settings))
     return os.path.join(state_dir, "backups", f"{name}-{place}{ending}")
+
+
+def _missing_folders(path: str) -> int:
+    """How many folders above *path* are not there yet."""
+    count, folder = 0, os.path.dirname(path)
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        count, folder = count + 1, os.path.dirname(folder)
+    return count
 
 
 def _encoded(record: Mapping[str, object]) -> bytes:

@@ -1,6 +1,6 @@
-"""The client's settings files: where they lie, and what stands in them or why it cannot be told.
+"""The settings files of a client: where they lie, and what stands in them or why it cannot be told.
 
-The client itself takes a file with a comment or an error for an empty one, in silence.
+Claude Code itself takes a file with a comment or an error for an empty one, in silence.
 """
 
 from __future__ import annotations
@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from holdfast import jsontext
-from holdfast.errors import HoldfastError, StateUnreadable
-from holdfast.project import Surroundings, contains, root_for_new
-from holdfast.regular import decode_json, read_file
+from holdfast import bridges, jsontext
+from holdfast.clients import CLAUDE, SCOPES, Client, Scope
+from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
+from holdfast.project import AGENT_DIRS, Surroundings, contains, root_for_new
+from holdfast.regular import decode_json, decode_toml, read_file
 
-Scope: TypeAlias = Literal["user", "project", "local"]
-# What stands in a later one goes over what stands in an earlier one. Hooks of all of them run.
-SCOPES: tuple[Scope, ...] = ("user", "project", "local")
 LARGEST = 1024 * 1024
-_PLUGIN = "holdfast@"
+OUTDATED = "outdated"  # said of a plugin that another release wrote
+_PLUGIN = "holdfast"
 
 
 class ClientSettings(NamedTuple):
@@ -30,6 +29,7 @@ class ClientSettings(NamedTuple):
     raw: bytes = b""
     value: Mapping[str, Any] = {}
     problem: str = ""
+    client: Client = CLAUDE
 
     @property
     def text(self) -> str:
@@ -37,17 +37,24 @@ class ClientSettings(NamedTuple):
         return self.raw.decode()
 
 
-def path(scope: Scope, root: str, client_dir: str | None) -> str:
-    """Where the settings of *scope* lie for a session that starts in *root*."""
+def path(scope: Scope, root: str, folder: str | None, client: Client = CLAUDE) -> str:
+    """Where the settings of *scope* lie for a session that starts in *root*.
+
+    *folder* is where the client keeps what is the user's own.
+    """
+    if scope not in client.files:
+        raise IllegalMove(
+            f"Holdfast was not tried with hooks of {client.title} in --scope {scope}",
+            hint=f"It was in {' and '.join(client.files)}: {client.command('install', 'user')}",
+        )
     if scope != "user":
-        name = "settings.json" if scope == "project" else "settings.local.json"
-        return os.path.join(root, ".claude", name)
-    if client_dir is None:
+        return os.path.join(root, client.files[scope])
+    if folder is None:
         raise HoldfastError(
             "no home folder is known, so there are no settings of the user",
-            hint="Set HOME, or CLAUDE_CONFIG_DIR as for Claude Code itself.",
+            hint=f"Set HOME, or {AGENT_DIRS[client.name].variable} as for {client.title} itself.",
         )
-    return os.path.join(client_dir, "settings.json")
+    return os.path.join(folder, client.files[scope])
 
 
 def root(here: Surroundings) -> str:
@@ -57,24 +64,47 @@ def root(here: Surroundings) -> str:
     return os.path.realpath(started) if started and inside else root_for_new(cwd, started)
 
 
-def read_all(root: str, client_dir: str | None) -> dict[Scope, ClientSettings]:
+def read_all(root: str, folder: str | None, client: Client = CLAUDE) -> dict[Scope, ClientSettings]:
     """The settings of every scope that there is a place for, in the order of SCOPES."""
-    there = [scope for scope in SCOPES if scope != "user" or client_dir is not None]
-    return {scope: read(path(scope, root, client_dir)) for scope in there}
+    known = [scope for scope in SCOPES if scope in client.files]
+    there = [scope for scope in known if scope != "user" or folder is not None]
+    return {scope: read(path(scope, root, folder, client), client) for scope in there}
 
 
-def read(path: str) -> ClientSettings:
+def read(path: str, client: Client = CLAUDE) -> ClientSettings:
     """The settings file at *path*; never raises. A missing one is no problem."""
+    none = ClientSettings(path, client=client)
     if not os.path.lexists(os.path.realpath(path)):  # a link that leads nowhere may be followed
-        return ClientSettings(path)
+        return none
     try:
         raw, _ = read_file(path, LARGEST)
     except StateUnreadable as error:
-        return ClientSettings(path, exists=True, problem=error.reason)
+        return none._replace(exists=True, problem=error.reason)
     try:
-        return ClientSettings(path, exists=True, raw=raw, value=parsed(raw))
+        return none._replace(exists=True, raw=raw, value=value_of(raw, client))
     except ValueError as error:
-        return ClientSettings(path, exists=True, raw=raw, problem=str(error))
+        return none._replace(exists=True, raw=raw, problem=str(error))
+
+
+def value_of(raw: bytes, client: Client) -> dict[str, Any]:
+    """What stands in a file of *client*; ValueError says in words why that is not known.
+
+    Of a plugin, what it starts, as if it stood in settings.
+    """
+    return _started_by(raw.decode("utf-8", "replace"), client) if client.is_bridge else parsed(raw)
+
+
+def _started_by(text: str, client: Client) -> dict[str, Any]:
+    program = bridges.program_in(text)
+    if program is None:
+        raise ValueError("it is no plugin of Holdfast")
+    words = [*program, "hook", *client.said]
+    entry = {
+        "command": words[0],
+        "args": words[1:],
+        OUTDATED: text != bridges.for_opencode(program),
+    }
+    return {"hooks": {row.event: [{"hooks": [entry]}] for row in client.rows}}
 
 
 def plugins(*values: Mapping[str, Any]) -> list[str]:
@@ -84,27 +114,49 @@ def plugins(*values: Mapping[str, Any]) -> list[str]:
     """
     enabled: dict[str, bool] = {}
     for value in values:
-        named = value.get("enabledPlugins")
-        for name, on in named.items() if isinstance(named, Mapping) else ():
-            if name.startswith(_PLUGIN):
+        for name, on in mapping(value.get("enabledPlugins")).items():
+            if name.startswith(f"{_PLUGIN}@"):
                 enabled[name] = on is True
     return [name for name, on in enabled.items() if on]
 
 
+def plugins_of(client: Client, folder: str | None) -> list[str]:
+    """The names under which a client that notes plugins in its own folder has ours enabled."""
+    if not client.plugins_in or folder is None:
+        return []
+    noted = os.path.join(folder, client.plugins_in)
+    if noted.endswith(".json"):
+        return plugins(read(noted).value)
+    if noted.endswith(".toml"):
+        tables = mapping(toml(noted).get("plugins"))
+        named = {name: each for name, each in tables.items() if name.startswith(f"{_PLUGIN}@")}
+        return [name for name, each in named.items() if mapping(each).get("enabled") is not False]
+    return [_PLUGIN] if os.path.isdir(noted) else []
+
+
+def toml(path: str) -> Mapping[str, Any]:
+    """What stands in a file of TOML; nothing where it cannot be told."""
+    try:
+        return decode_toml(read_file(path, LARGEST)[0])
+    except (StateUnreadable, ValueError):
+        return {}
+
+
 def servers(root: str, here: Surroundings) -> set[str] | None:
     """The MCP servers of a session that starts in *root*; None where a file does not tell."""
-    folders = [folder for folder in (here.home, here.client_dir) if folder]
+    folders = [folder for folder in (here.home, here.agent_dirs.get(CLAUDE.name)) if folder]
     files = [read(os.path.join(folder, ".claude.json")) for folder in folders]
     files.append(read(os.path.join(root, ".mcp.json")))
     if any(each.problem for each in files):
         return None
     values = [each.value for each in files]
-    projects = (_mapping(value.get("projects")) for value in values)
-    values += [_mapping(each.get(root)) for each in projects]
-    return {name for value in values for name in _mapping(value.get("mcpServers"))}
+    projects = (mapping(value.get("projects")) for value in values)
+    values += [mapping(each.get(root)) for each in projects]
+    return {name for value in values for name in mapping(value.get("mcpServers"))}
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def mapping(value: object) -> Mapping[str, Any]:
+    """*value* where it has members; else none."""
     return value if isinstance(value, Mapping) else {}
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal
 
 from holdfast import guidance, reading
-from holdfast.plaintext import units
+from holdfast.room import units
 from holdfast.settings import MOST_PARTS
 from holdfast.transcript import Compaction
 

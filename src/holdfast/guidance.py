@@ -10,9 +10,11 @@ import re
 from collections.abc import Collection, Sequence
 
 from holdfast.briefing import Briefing, shown
-from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten, units
+from holdfast.capabilities import USUAL
+from holdfast.plaintext import NOTE_LIMIT, fitted, one_line, shorten
 from holdfast.reading import NOTHING_REQUIRED, Item, Plan, span
 from holdfast.records import Record
+from holdfast.room import Room, units
 from holdfast.summary import LONGEST, REMINDER, Fact, text_of
 
 HEAD = 2_000
@@ -38,13 +40,15 @@ class Situation(Record):
     root: str = ""  # the project's, where it is not the one around the working directory
     remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
     lost: Sequence[Fact] = ()  # what the summary that was checked last did not keep
+    room: Room = USUAL.room  # of all that is said here
 
 
 def for_model(briefing: Briefing, situation: Situation) -> str:
-    """The guidance, at most CONTEXT_LIMIT units."""
+    """The guidance, within the room that there is."""
+    room = situation.room
     head = _head(briefing, situation.arrival) + _lost_line(briefing, situation.lost)
     reading = [_reading_line(item, situation) for item in situation.plan.items]
-    first, left = _reading_section(reading, HEAD - units(head) - 2)
+    first, left = _reading_section(reading, room.of(HEAD - room.taken(head) - 2))
     head = f"{head}\n\n{first}" if first else head
     tail = _action(briefing, situation)
     lost, kept = _by_loss(briefing, situation.lost)
@@ -57,8 +61,8 @@ def for_model(briefing: Briefing, situation: Situation) -> str:
         ("## Observed (noted by hooks, not stated by anyone)", _items(situation.observed)),
         ("## Other workflows here", [f"- {one_line(each, 300)}" for each in situation.others]),
     ]
-    body = _fit(sections, CONTEXT_LIMIT - units(head) - units(tail) - 4)
-    return shorten("\n\n".join([head, *body, tail]), CONTEXT_LIMIT)
+    body = _fit(sections, room.of(room.most - room.taken(head) - room.taken(tail) - 4))
+    return fitted("\n\n".join([head, *body, tail]), room)
 
 
 def is_restore(text: str) -> bool:
@@ -138,22 +142,22 @@ def _reading_line(item: Item, situation: Situation) -> str:
     return f"{line} ({'; '.join(facts)})" if facts else line
 
 
-def _reading_section(lines: Sequence[str], room: int) -> tuple[str, list[str]]:
+def _reading_section(lines: Sequence[str], room: Room) -> tuple[str, list[str]]:
     """The reading that fits the head, and the rest, which comes further down."""
     if not lines:
         return "", []
     heading = "## REQUIRED READING"
     more = "… {} more below"
     kept: list[str] = []
-    room -= units(heading) + units(more) + 4
+    left = room.most - room.taken(heading) - room.taken(more) - 4
     for line in lines:
-        room -= units(line) + 1
-        if room < 0:
+        left -= room.taken(line) + 1
+        if left < 0:
             break
         kept.append(line)
-    left = list(lines[len(kept) :])
-    shown = [*kept, more.format(len(left))] if left else kept
-    return "\n".join([heading, *shown]), left
+    rest = list(lines[len(kept) :])
+    shown = [*kept, more.format(len(rest))] if rest else kept
+    return "\n".join([heading, *shown]), rest
 
 
 def _context_line(key: str, value: object) -> str:
@@ -196,7 +200,7 @@ def _reading_steps(plan: Plan) -> list[str]:
     steps = []
     if plan.parts:
         steps.append(
-            f"The text of the files marked as sent comes beside this, in {_parts(plan)}. A file whose "
+            f"The text of the files marked as sent comes {_where(plan)}, in {_parts(plan)}. A file whose "
             "part is missing here, or is of another version, was not delivered whole and is to be "
             "read from disk."
         )
@@ -214,6 +218,10 @@ def _reading_steps(plan: Plan) -> list[str]:
 _UNREAD = 5  # files that are named a second time
 
 
+def _where(plan: Plan) -> str:
+    return "at the end of this" if plan.inline else "beside this"
+
+
 def _parts(plan: Plan) -> str:
     count = len(plan.parts)
     if count == 1:
@@ -221,34 +229,35 @@ def _parts(plan: Plan) -> str:
     return f'{count} parts labelled "reading 1 of {count}" and so on'
 
 
-def _fit(sections: Sequence[tuple[str, list[str]]], room: int) -> list[str]:
+def _fit(sections: Sequence[tuple[str, list[str]]], room: Room) -> list[str]:
     """Every section, each list as long as its fair share of *room* allows.
 
     The shortest sections are served first, so that what they do not need goes to the longer ones.
     """
     wanted = [(heading, lines) for heading, lines in sections if lines]
     chosen: dict[str, str] = {}
-    for count, (heading, lines) in enumerate(sorted(wanted, key=_length)):
-        text = _listed(heading, lines, room // (len(wanted) - count) - 2)
+    left = room.most
+
+    def length(section: tuple[str, list[str]]) -> int:
+        return sum(room.taken(line) + 1 for line in section[1])
+
+    for count, (heading, lines) in enumerate(sorted(wanted, key=length)):
+        text = _listed(heading, lines, room.of(left // (len(wanted) - count) - 2))
         chosen[heading] = text
-        room -= units(text) + 2
+        left -= room.taken(text) + 2
     return [chosen[heading] for heading, _ in wanted]
 
 
-def _length(section: tuple[str, list[str]]) -> int:
-    return sum(units(line) + 1 for line in section[1])
-
-
-def _listed(heading: str, lines: list[str], room: int) -> str:
-    room -= units(heading)
+def _listed(heading: str, lines: list[str], room: Room) -> str:
+    left = room.most - room.taken(heading)
     kept: list[str] = []
     for index, line in enumerate(lines):
         rest = len(lines) - index - 1
-        reserve = units(_more(rest)) + 1 if rest else 0
-        if units(line) + 1 + reserve > room:
+        reserve = room.taken(_more(rest)) + 1 if rest else 0
+        if room.taken(line) + 1 + reserve > left:
             return "\n".join([heading, *kept, _more(len(lines) - index)])
         kept.append(line)
-        room -= units(line) + 1
+        left -= room.taken(line) + 1
     return "\n".join([heading, *kept])
 
 

@@ -24,6 +24,7 @@ class Entry:
         self.event = ""
         self.source = ""
         self.session = ""
+        self.agent = ""  # which one asked
         self.root = ""
         self.decided = ""
         self.why: list[str] = []
@@ -42,6 +43,8 @@ class Entry:
             "why": [reason[:300] for reason in self.why[:20]],
             "ms": round(milliseconds, 1),
         }
+        if self.agent:
+            record["agent"] = self.agent
         if self.transcript:
             record["transcript"] = self.transcript[:1000]
         return record

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from holdfast import backups, clientsettings, jsontext, registration
 from holdfast.atomic import replace_file
 from holdfast.backups import Backup
+from holdfast.clients import CLAUDE, Client
 from holdfast.clientsettings import ClientSettings
 from holdfast.errors import HoldfastError, StateUnwritable
 from holdfast.registration import Hook, Program
@@ -41,7 +42,10 @@ class Change(NamedTuple):
     @property
     def ours(self) -> list[Hook]:
         """Our hooks in the file as it will be."""
-        return [] if self.after is None else ours_in(clientsettings.parsed(self.after))
+        if self.after is None:
+            return []
+        client = self.before.client
+        return ours_in(clientsettings.value_of(self.after, client), client)
 
     @property
     def is_none(self) -> bool:
@@ -50,12 +54,17 @@ class Change(NamedTuple):
 
 def putting_in(file: ClientSettings, wanted: Mapping[str, Any]) -> Change:
     """With exactly the hooks of *wanted* as ours."""
+    if file.client.is_bridge:
+        program = next(registration.registered(wanted, file.client)).program
+        return Change(file, registration.text(program, client=file.client).encode())
     text = file.text if file.exists else _FRESH
-    return Change(file, with_ours(text, wanted).encode())
+    return Change(file, with_ours(text, wanted, file.client).encode())
 
 
 def taking_out(file: ClientSettings, backup: Backup | None) -> Change:
     """As it was before us where it is still what we wrote; else without our hooks alone."""
+    if file.client.is_bridge:  # it is ours as a whole
+        return Change(file, None)
     if backup is None:
         why = "no backup of it is known"
     elif not backup.is_followed_by(file.raw):
@@ -64,20 +73,23 @@ def taking_out(file: ClientSettings, backup: Backup | None) -> Change:
         return Change(file, None)
     elif backup.content is None:
         why = "its backup is lost or damaged"
-    elif ours_in(clientsettings.parsed(backup.content)):
+    elif ours_in(clientsettings.parsed(backup.content), file.client):
         why = "there were hooks of Holdfast in it before"
     else:
         return Change(file, backup.content)
-    return Change(file, without_ours(file.text).encode(), why)
+    return Change(file, without_ours(file.text, file.client).encode(), why)
 
 
-def ours_in(value: Mapping[str, Any]) -> list[Hook]:
+def ours_in(value: Mapping[str, Any], client: Client = CLAUDE) -> list[Hook]:
     """Our hooks in settings with this value."""
-    return list(registration.registered(value.get(HOOKS)))
+    return list(registration.registered(value.get(HOOKS), client))
 
 
-def unfit(value: Mapping[str, Any]) -> str:
+def unfit(value: Mapping[str, Any], client: Client = CLAUDE) -> str:
     """Why hooks cannot be put into settings with this value, though they are plain JSON."""
+    unknown = [] if client.beside_hooks is None else value.keys() - {HOOKS} - client.beside_hooks
+    if unknown:
+        return f'{client.title} refuses the whole file for its "{min(unknown)}"'
     hooks = value.get(HOOKS, {})
     if not isinstance(hooks, dict):
         return '"hooks" is not an object'
@@ -85,18 +97,21 @@ def unfit(value: Mapping[str, Any]) -> str:
     return f'"{wrong[0]}" in "hooks" is not a list' if wrong else ""
 
 
-def faults(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+def faults(
+    value: Mapping[str, Any], wanted: Mapping[str, Any], client: Client = CLAUDE
+) -> list[str]:
     """What is wrong with our hooks in settings that have some, one line each, for people."""
-    now, due = ours_in(value), list(registration.registered(wanted))
+    now, due = ours_in(value, client), list(registration.registered(wanted, client))
     programs = {each.program for each in due}
     found = [
         f"started as `{_line(each)}`, not as `{_line(due[0].program)}`"
         for each in dict.fromkeys(hook.program for hook in now if not hook.by_server)
         if each not in programs
     ]
+    found += dict.fromkeys(f"{hook.event}: {hook.fault}" for hook in now if hook.fault)
     for event in dict.fromkeys(hook.event for hook in (*due, *now)):
         have, need = (
-            Counter(hook._replace(program=due[0].program) for hook in hooks if hook.event == event)
+            Counter(_wherever(hook, client) for hook in hooks if hook.event == event)
             for hooks in (now, due)
         )
         missing, more = need - have, have - need
@@ -111,14 +126,20 @@ def faults(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     return found if now else []
 
 
+def _wherever(hook: Hook, client: Client) -> Hook:
+    """*hook* without what is told by itself: the program that it starts, and its fault."""
+    hook = hook._replace(program=registration.ON_PATH, fault="")
+    return hook if client.in_words else hook._replace(line="")
+
+
 def _line(program: Program) -> str:
     return " ".join([program.command, *program.first, "hook"])
 
 
-def with_ours(text: str, wanted: Mapping[str, Any]) -> str:
+def with_ours(text: str, wanted: Mapping[str, Any], client: Client = CLAUDE) -> str:
     """The settings in *text* with exactly the hooks of *wanted* as ours."""
     hooks = _value(text).get(HOOKS, {})
-    now, due = _by_event(hooks), _by_event(wanted)
+    now, due = _by_event(hooks, client), _by_event(wanted, client)
     for event in dict.fromkeys([*due, *now]):
         if now.get(event) == due.get(event):
             continue
@@ -128,16 +149,16 @@ def with_ours(text: str, wanted: Mapping[str, Any]) -> str:
     return text
 
 
-def without_ours(text: str) -> str:
+def without_ours(text: str, client: Client = CLAUDE) -> str:
     """The settings in *text* without any hook of ours."""
-    for event in _by_event(_value(text).get(HOOKS)):
+    for event in _by_event(_value(text).get(HOOKS), client):
         text = _taken_out(text, event)
     return text
 
 
-def _by_event(hooks: object) -> dict[str, Counter[Hook]]:
+def _by_event(hooks: object, client: Client) -> dict[str, Counter[Hook]]:
     found: dict[str, Counter[Hook]] = {}
-    for hook in registration.registered(hooks):
+    for hook in registration.registered(hooks, client):
         found.setdefault(hook.event, Counter())[hook] += 1
     return found
 
@@ -191,9 +212,12 @@ def install(change: Change, state_dir: str | None) -> str | None:
 def uninstall(change: Change, backup: Backup | None, state_dir: str | None) -> None:
     """Carry it out. A backup has then served its turn, and is removed."""
     _carry_out(change)
-    if change.after is None and backup and backup.made_folder:
+    if change.after is None and backup:
+        folder = change.target
         with contextlib.suppress(OSError):  # somebody else has put something there
-            os.rmdir(os.path.dirname(change.target))
+            for _ in range(backup.made_folders):
+                folder = os.path.dirname(folder)
+                os.rmdir(folder)
     backups.forget(state_dir, change.target)
 
 
@@ -213,7 +237,7 @@ def _carry_out(change: Change) -> None:
 
 
 def _refuse_if_changed(before: ClientSettings) -> None:
-    now = clientsettings.read(before.path)
+    now = clientsettings.read(before.path, before.client)
     if (now.exists, now.raw) != (before.exists, before.raw):
         raise HoldfastError(
             f"{before.path} was changed by somebody else at this moment",

@@ -20,13 +20,16 @@ THIS = Program(sys.executable, ("-P", "-m", NAME))
 
 def find(search_path: str, virtual_env: str | None) -> Program:
     """`holdfast` where that is this installation wherever the client is started, else its path."""
-    script = _script()
-    if script is None:
-        return THIS
-    found = on_path(NAME, search_path, virtual_env)
-    if found and os.path.realpath(found) == os.path.realpath(script):
+    this, found = whole(), on_path(NAME, search_path, virtual_env)
+    if this != THIS and found and os.path.realpath(found) == os.path.realpath(this.command):
         return ON_PATH
-    return Program(script)
+    return this
+
+
+def whole() -> Program:
+    """The path of this installation, for what is started in a shell with a PATH of its own."""
+    script = _script()
+    return Program(script) if script else THIS
 
 
 def on_path(name: str, search_path: str, virtual_env: str | None) -> str | None:

@@ -13,7 +13,8 @@ from typing import Any
 from holdfast import clock, journal, observed, sidecar
 from holdfast.formats.base import Place, Workflow
 from holdfast.observed import MOST_FILES, Frame, Hands, Line, Work
-from holdfast.plaintext import one_line, units
+from holdfast.plaintext import one_line
+from holdfast.room import units
 from holdfast.store import Store
 
 _KEY = "observed"  # in a sidecar

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-CONTEXT_LIMIT = 9_500  # units for the model; the client replaces what is over 10,000 by a preview
+from holdfast.room import Room
+
 NOTE_LIMIT = 800  # units for the summariser
 
 # Control characters (C0 without tab and line ends, DEL, C1), marks and overrides of direction,
@@ -37,11 +38,6 @@ _SOFT_HYPHEN = "\u00ad"  # read as a hyphen or as nothing
 _DASHES = re.compile("[_ \u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 _CLOSING_TAG = re.compile(r"<(?=\s*/\s*[A-Za-z])")
 _SPACE = re.compile(r"\s+")
-
-
-def units(text: str) -> int:
-    """Length as the client counts it: UTF-16 code units."""
-    return len(text) + sum(1 for character in text if character > "\uffff")
 
 
 def clean(text: str) -> str:
@@ -87,12 +83,17 @@ def counted(count: int, noun: str) -> str:
 
 def shorten(text: str, limit: int) -> str:
     """At most *limit* units of *text*, ending in "…" where it was cut."""
-    if units(text) <= limit:
+    return fitted(text, Room(limit))
+
+
+def fitted(text: str, room: Room) -> str:
+    """As much of *text* as there is *room* for, ending in "…" where it was cut."""
+    if room.taken(text) <= room.most:
         return text
-    kept, used = [], 1
+    kept, used = [], room.taken("…")
     for character in text:
-        used += units(character)
-        if used > limit:
+        used += room.taken(character)
+        if used > room.most:
             break
         kept.append(character)
     return "".join(kept).rstrip() + "…"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from holdfast import columns, homes
+from holdfast.capabilities import USUAL, Capabilities
 from holdfast.errors import StateUnreadable
 from holdfast.regular import read_file
 
@@ -24,7 +25,7 @@ class Surroundings(NamedTuple):
     state_dir: str | None  # the user's folder for logs and session records; None without a home
     config_file: str | None
     disabled: bool
-    client_dir: str | None = None  # where the client keeps the user's own settings
+    agent_dirs: Mapping[str, str] = {}  # where each agent keeps what is the user's own, by its name
     search_path: str = ""  # PATH
     virtual_env: str | None = None  # the environment that is activated in this shell
     colourless: bool = False  # NO_COLOR is set, or the terminal is a dumb one
@@ -32,6 +33,7 @@ class Surroundings(NamedTuple):
     home: str | None = None
     pipeline_session: str | None = None  # HOLDFAST_SESSION: where new workflows of a pipeline go
     played: bool = False  # HOLDFAST_PLAYED: the events are played by `simulate`
+    takes: Capabilities = USUAL  # what whoever asks can take
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Surroundings:
@@ -46,7 +48,7 @@ class Surroundings(NamedTuple):
             state_dir=homes.for_state(environ),
             config_file=homes.below(homes.for_settings(environ), "holdfast.toml"),
             disabled=homes.is_switched_off(environ),
-            client_dir=_client_dir(environ, cwd),
+            agent_dirs=_agent_dirs(environ, cwd),
             search_path=environ.get("PATH", ""),
             virtual_env=environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX") or None,
             colourless=columns.is_colourless(environ),
@@ -57,11 +59,33 @@ class Surroundings(NamedTuple):
         )
 
 
-def _client_dir(environ: Mapping[str, str], cwd: str) -> str | None:
-    chosen = environ.get("CLAUDE_CONFIG_DIR")
-    if chosen:
-        return os.path.join(cwd, chosen)  # the client takes a relative one from where it starts
-    return homes.below(homes.home(environ), ".claude")
+class AgentDir(NamedTuple):
+    """How an agent finds the folder of what is the user's own."""
+
+    variable: str  # what it looks at first
+    below: str  # where the folder lies below what stands there; "" where it is that itself
+    below_home: str  # where it lies otherwise
+
+
+AGENT_DIRS = {
+    "claude": AgentDir("CLAUDE_CONFIG_DIR", "", ".claude"),
+    "codex": AgentDir("CODEX_HOME", "", ".codex"),
+    "qwen": AgentDir("QWEN_HOME", "", ".qwen"),
+    "copilot": AgentDir("COPILOT_HOME", "", ".copilot"),
+    "gemini": AgentDir("GEMINI_CLI_HOME", ".gemini", ".gemini"),
+    "opencode": AgentDir("XDG_CONFIG_HOME", "opencode", ".config/opencode"),
+}
+
+
+def _agent_dirs(environ: Mapping[str, str], cwd: str) -> dict[str, str]:
+    home, found = homes.home(environ), {}
+    for agent, known in AGENT_DIRS.items():
+        chosen = environ.get(known.variable)
+        if chosen:  # a relative one counts from where the agent starts
+            found[agent] = os.path.normpath(os.path.join(cwd, chosen, known.below))
+        elif home:
+            found[agent] = os.path.join(home, known.below_home)
+    return found
 
 
 def variables_of_home(home: str) -> dict[str, str]:

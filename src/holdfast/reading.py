@@ -2,7 +2,8 @@
 
 The client caps what one hook may say, but caps each hook by itself. So the text is sent by several
 runs of the same hook, one a part. Each run makes the same plan from the same files and prints its
-own part; nothing is written, and no run waits for another.
+own part; nothing is written, and no run waits for another. Where an agent has no such hooks, there is one
+part, as large as the room that the guidance leaves, and it comes with the guidance.
 """
 
 from __future__ import annotations
@@ -13,18 +14,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.capabilities import USUAL
 from holdfast.decoding import decode
 from holdfast.digests import digest
 from holdfast.errors import StateUnreadable
-from holdfast.plaintext import CONTEXT_LIMIT, counted, one_line, quoted, units
+from holdfast.plaintext import counted, one_line, quoted
 from holdfast.project import contains
 from holdfast.regular import has_something, read_file
+from holdfast.room import Room, units
 
 MISSING = "missing"
 OUTSIDE = "outside the project"
 FOLDER = "a folder"
 NOT_TEXT = "not text"
 EMPTY = "empty"
+NO_ROOM = "no room for it beside the guidance"
 NOT_FORESEEN = "not foreseen when the parts were counted"
 ONLY_NAMED = "only named"  # by the settings, or by the way that the session began
 _BYTES_A_UNIT = 4  # at most, in any encoding that text is kept in
@@ -86,16 +90,19 @@ class Plan(NamedTuple):
 
     items: Sequence[Item]
     parts: Sequence[str]
+    inline: bool = False  # the one part comes with the guidance
 
 
 NOTHING_REQUIRED = Plan((), ())
 
 
 class Budget(NamedTuple):
-    """How much is sent, in units as the client counts them."""
+    """How much is sent."""
 
     parts: int
-    a_file: int
+    a_file: int  # UTF-16 units
+    room: Room = USUAL.room  # of a part
+    inline: bool = False
 
 
 def resolve(root: Path, reading: Sequence[str], roots: Sequence[str] = ()) -> list[Item]:
@@ -135,7 +142,7 @@ def plan(items: Sequence[Item], budget: Budget, workflow: str, most: int | None 
     are no more parts than that, although the budget has them.
     """
     parts = budget.parts if most is None else min(most, budget.parts)
-    packer = _Packer(parts, f'{_HEADING}"{one_line(workflow, 120)}".')
+    packer = _Packer(parts, f'{_HEADING}"{one_line(workflow, 120)}".', budget.room)
     planned = []
     for item in items:
         text = _Unsendable(item.trouble) if item.trouble else _text_of(item.real, budget.a_file)
@@ -147,12 +154,14 @@ def plan(items: Sequence[Item], budget: Budget, workflow: str, most: int | None 
         if span:
             planned.append(sent._replace(parts=span))
         else:
-            planned.append(sent._replace(trouble=_no_room(parts, budget.parts)))
-    return Plan(planned, packer.render())
+            planned.append(sent._replace(trouble=_no_room(parts, budget)))
+    return Plan(planned, packer.render(), budget.inline)
 
 
-def _no_room(parts: int, budget: int) -> str:
-    if parts < budget:
+def _no_room(parts: int, budget: Budget) -> str:
+    if budget.inline:
+        return NO_ROOM
+    if parts < budget.parts:
         return NOT_FORESEEN
     return f"over the budget of {counted(parts, 'part')}"
 
@@ -268,45 +277,53 @@ def labels(text: str) -> list[str]:
 
 
 _WIDEST = 999  # labels are measured as if there were so many parts
-_BETWEEN = "\n\n"
+BETWEEN = "\n\n"
+_LEAST = 100  # of a line that there has to be room for, or nothing is sent
 
 
 class _Packer:
     """Fills parts in order, each up to its limit, and cuts files at line ends to do so."""
 
-    def __init__(self, most: int, heading: str) -> None:
+    def __init__(self, most: int, heading: str, room: Room) -> None:
         self._most = most
         self._heading = heading
+        self._room = room.of(room.most - room.taken(heading))  # of each part
         self._parts: list[list[_Piece]] = []
-        self._room = 0
+        self._left = 0  # in the last part
 
     def add(self, item: Item, text: _Text) -> tuple[int, int] | None:
         """The parts that the file went into; None when it does not fit, and nothing changed."""
-        before = [list(part) for part in self._parts], self._room
+        frame = self._frame(item, text)
+        if self._room.most - frame < _LEAST:
+            return None
+        before = [list(part) for part in self._parts], self._left
         first = 0
-        for piece in self._pieces(item, text):
+        for piece in self._pieces(item, text, frame):
             if piece is None:
                 if len(self._parts) >= self._most:
-                    self._parts, self._room = before
+                    self._parts, self._left = before
                     return None
                 self._parts.append([])
-                self._room = CONTEXT_LIMIT - units(self._heading)
+                self._left = self._room.most
                 continue
             self._parts[-1].append(piece)
-            self._room -= units(piece.render(_WIDEST, _WIDEST)) + units(_BETWEEN)
+            self._left -= self._room.taken(piece.render(_WIDEST, _WIDEST) + BETWEEN)
             first = first or len(self._parts)
         return first, len(self._parts)
 
-    def _pieces(self, item: Item, text: _Text) -> Iterator[_Piece | None]:
+    def _frame(self, item: Item, text: _Text) -> int:
+        """What a piece of the file takes beside its lines."""
+        widest = _Row(len(text.lines), "", f"characters {10**7}-{10**7}")
+        piece = _Piece(item, [widest], len(text.lines), text.fence)
+        return self._room.taken(piece.render(_WIDEST, _WIDEST) + BETWEEN)
+
+    def _pieces(self, item: Item, text: _Text, frame: int) -> Iterator[_Piece | None]:
         """The file in pieces that fit; None asks for a new part."""
         lines, fence = text.lines, text.fence
-        widest = _Row(len(lines), "", f"characters {10**7}-{10**7}")
-        frame = units(_Piece(item, [widest], len(lines), fence).render(_WIDEST, _WIDEST))
-        frame += units(_BETWEEN)
-        rows = list(_rows(lines, CONTEXT_LIMIT - units(self._heading) - frame))
+        rows = list(_rows(lines, self._room.of(self._room.most - frame)))
         at = 0
         while at < len(rows):
-            count = _fitting(rows, at, self._room - frame)
+            count = _fitting(rows, at, self._room.of(self._left - frame))
             if count:
                 yield _Piece(item, rows[at : at + count], len(lines), fence)
                 at += count
@@ -316,34 +333,37 @@ class _Packer:
     def render(self) -> list[str]:
         total = len(self._parts)
         return [
-            _BETWEEN.join([self._heading, *(piece.render(number, total) for piece in pieces)])
+            BETWEEN.join([self._heading, *(piece.render(number, total) for piece in pieces)])
             for number, pieces in enumerate(self._parts, 1)
         ]
 
 
-def _rows(lines: Sequence[str], longest: int) -> Iterator[_Row]:
+def _rows(lines: Sequence[str], room: Room) -> Iterator[_Row]:
+    longest = room.most
     for number, line in enumerate(lines, 1):
-        if units(line) <= longest:
+        if room.taken(line) <= longest:
             yield _Row(number, line)
             continue
         begin = 0
         while begin < len(line):
             end = begin + longest
-            while units(line[begin:end]) > longest:  # what counts twice leaves room for less
-                end -= max(1, (units(line[begin:end]) - longest) // 2)
+            # What counts more than once leaves room for less.
+            while (over := room.taken(line[begin:end]) - longest) > 0:
+                end -= max(1, over // room.widest)
             cut = f"characters {begin + 1}-{min(end, len(line))}"
             yield _Row(number, line[begin:end], cut)
             begin = end
 
 
-def _fitting(rows: Sequence[_Row], at: int, room: int) -> int:
-    """How many rows from *at* on make one piece of at most *room* units."""
+def _fitting(rows: Sequence[_Row], at: int, room: Room) -> int:
+    """How many rows from *at* on make one piece that there is *room* for."""
+    left = room.most
     if rows[at].cut:
-        return 1 if units(rows[at].text) <= room else 0
+        return 1 if room.taken(rows[at].text) <= left else 0
     count = 0
     for row in rows[at:]:
-        room -= units(row.text) + 1
-        if room < -1 or row.cut:  # the last line end belongs to the frame
+        left -= room.taken(row.text) + 1
+        if left < -1 or row.cut:  # the last line end belongs to the frame
             break
         count += 1
     return count

@@ -1,4 +1,4 @@
-"""What Claude Code's settings register: every event that has a handler, and the parts of reading.
+"""What is registered with a client: every event that we answer there, and the parts of reading.
 
 `python -m holdfast.registration` prints it as settings.example.json has it, with `plugin` behind it
 as hooks/hooks.json has it. The other way round, it tells which hooks in a settings file are ours.
@@ -13,11 +13,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from holdfast import bridges, commandline
+from holdfast.clients import CLAUDE, NOTING, WRITING, Client
 from holdfast.settings import Settings
-from holdfast.wire.events import NOTED, WRITES
 
-_WRITING = "|".join(WRITES)
-_NOTED = "|".join(NOTED)
 NAME = "holdfast"
 # What the MCP server of that name can answer: the tool, and the events that may be given to it.
 HOOK_TOOL = "hook_event"
@@ -35,6 +34,9 @@ ON_PATH = Program(NAME)
 # The plugin brings a script that finds the plugin's own environment. It is given to sh, so that it
 # needs no mark as executable, which is lost in many an archive.
 PLUGIN = Program("sh", ("${CLAUDE_PLUGIN_ROOT}/bin/holdfast",))
+# Codex and Qwen take a plugin that was made for Claude Code, and know no arguments beside the command:
+# of the two words they would start `sh` alone, which reads the payload as its script.
+_PLUGIN_LINE = f'{PLUGIN.command} "{PLUGIN.first[0]}"'
 # What the client fills in for the server. Of a file that is read or written, only where it lies: its
 # text may be long, and would be sent as JSON within JSON.
 _ABOUT = {name: f"${{{name}}}" for name in ("hook_event_name", "session_id", "cwd", "agent_id")}
@@ -50,16 +52,44 @@ _ABOUT_CALL = {
         for name in ("tool_name", "tool_input", "tool_response", "error", "is_interrupt")
     },
 }
+PATIENCE = 30  # seconds; the timeout with which hooks are registered
 # Where the server does not answer, the client goes on after so many seconds.
 _SERVER_PATIENCE = 5
 
 
 def hooks(
-    program: Program = ON_PATH, parts: int = Settings().parts, *, by_server: bool = False
+    program: Program = ON_PATH,
+    parts: int = Settings().parts,
+    *,
+    client: Client = CLAUDE,
+    by_server: bool = False,
 ) -> dict[str, Any]:
     """The value of "hooks" in a settings file; with *by_server*, tool events go to the MCP server."""
-    registered = _by_command(program, parts)
+    registered: dict[str, Any] = {}
+    for row in client.rows:
+        # Clients merge identical commands into one run; these differ in their part.
+        entries = [
+            _entry(client, program, number, beside=row.beside)
+            for number in (range(1, parts + 1) if row.parts else (0,))
+        ]
+        registered.setdefault(row.event, []).append(_on(row.matcher, *entries))
     return {**registered, **_by_server()} if by_server else registered
+
+
+def _entry(client: Client, program: Program, part: int, *, beside: bool) -> dict[str, object]:
+    arguments = ("hook", *(("--part", str(part)) if part else ()), *client.said)
+    entry: dict[str, object] = {"name": NAME} if client.named else {}
+    entry["type"] = "command"
+    if program == PLUGIN:
+        entry["command"] = " ".join((_PLUGIN_LINE, *arguments))
+    elif client.in_words:
+        entry |= {"command": program.command, "args": [*program.first, *arguments]}
+    else:
+        words = (program.command, *program.first, *arguments)
+        entry["command"] = commandline.joined(words, client.windows_shell)
+    entry["timeout"] = PATIENCE * client.second
+    # What only takes note runs beside the conversation and costs the person nothing.
+    return {**entry, "async": True} if beside else entry
 
 
 def _by_server() -> dict[str, Any]:
@@ -68,48 +98,12 @@ def _by_server() -> dict[str, Any]:
         return {**asked, "input": dict(fields), "timeout": _SERVER_PATIENCE}
 
     return {
-        "PreToolUse": [_on(_WRITING, ask(_ABOUT_FILE))],
+        "PreToolUse": [_on(WRITING, ask(_ABOUT_FILE))],
         "PostToolUse": [
-            _on(f"Read|{_WRITING}", ask(_ABOUT_FILE)),
-            _on(_NOTED, ask(_ABOUT_CALL)),
+            _on(f"Read|{WRITING}", ask(_ABOUT_FILE)),
+            _on(NOTING, ask(_ABOUT_CALL)),
         ],
         "PostToolUseFailure": [_on("Bash", ask(_ABOUT_CALL))],
-    }
-
-
-def _by_command(program: Program, parts: int) -> dict[str, Any]:
-    def run(*arguments: str, beside: bool = False) -> dict[str, object]:
-        entry: dict[str, object] = {
-            "type": "command",
-            "command": program.command,
-            "args": [*program.first, "hook", *arguments],
-            "timeout": 30,
-        }
-        # What only takes note runs beside the conversation and costs the person nothing.
-        return {**entry, "async": True} if beside else entry
-
-    beside = run(beside=True)
-    return {
-        "PreCompact": [_on("", run())],
-        "SessionStart": [
-            _on("", run()),
-            # The client merges identical commands into one run; these differ in their part.
-            _on(
-                "compact|resume|fork",
-                *(run("--part", str(number)) for number in range(1, parts + 1)),
-            ),
-        ],
-        # Waited for: run beside, it would be cut off where the client ends right after.
-        "PostCompact": [_on("", run())],
-        "PreToolUse": [_on(_WRITING, run())],
-        # Read is waited for, so that the gate knows of it before the next call.
-        "PostToolUse": [_on("Read", run()), _on(f"{_WRITING}|{_NOTED}", beside)],
-        "PostToolUseFailure": [_on("Bash", beside)],
-        "TaskCreated": [_on("", beside)],
-        "TaskCompleted": [_on("", beside)],
-        "SubagentStart": [_on("", beside)],
-        "SubagentStop": [_on("", beside)],
-        "FileChanged": [_on("", beside)],
     }
 
 
@@ -118,11 +112,17 @@ def _on(matcher: str, *entries: dict[str, object]) -> dict[str, object]:
 
 
 def text(
-    program: Program = ON_PATH, parts: int = Settings().parts, *, by_server: bool = False
+    program: Program = ON_PATH,
+    parts: int = Settings().parts,
+    *,
+    client: Client = CLAUDE,
+    by_server: bool = False,
 ) -> str:
-    """A settings file that has nothing else."""
-    written = json.dumps({"hooks": hooks(program, parts, by_server=by_server)}, indent=2)
-    return written + "\n"
+    """A settings file that has nothing else; or the plugin, for a client that has one."""
+    if client.is_bridge:
+        return bridges.for_opencode([program.command, *program.first])
+    wanted = hooks(program, parts, client=client, by_server=by_server)
+    return json.dumps({"hooks": wanted}, indent=2) + "\n"
 
 
 def adding(program: Program) -> str:
@@ -141,11 +141,21 @@ class Hook(NamedTuple):
     beside: bool = False  # "async"
     line: str = ""  # the whole of it, where it is one line for a shell
     by_server: bool = False  # the MCP server answers it, and nothing is started
+    fault: str = ""  # why the client does not run it as it stands
 
     @property
-    def slot(self) -> tuple[str, tuple[str, ...]]:
+    def slot(self) -> tuple[str, int]:
         """What it is there for."""
-        return self.event, self.arguments
+        return self.event, self.part
+
+    @property
+    def part(self) -> int:
+        """Which part of the reading it sends; 0 for the main hook."""
+        value = self._behind("--part")
+        return int(value) if value.isdecimal() else 0
+
+    def _behind(self, option: str) -> str:
+        return dict(zip(self.arguments, self.arguments[1:], strict=False)).get(option, "")
 
     def is_run_with(self, other: Hook) -> bool:
         """Whether the client takes the two for one. It does so across settings files."""
@@ -153,10 +163,10 @@ class Hook(NamedTuple):
 
     @property
     def _started(self) -> tuple[object, ...]:
-        return self.program, self.slot, self.line, self.by_server
+        return self.program, self.event, self.arguments, self.line, self.by_server
 
 
-def registered(value: object) -> Iterator[Hook]:
+def registered(value: object, client: Client = CLAUDE) -> Iterator[Hook]:
     """The hooks that are ours in the value of "hooks" in some settings; others are passed over."""
     for event, groups in value.items() if isinstance(value, Mapping) else ():
         for group in groups if isinstance(groups, list) else ():
@@ -170,7 +180,22 @@ def registered(value: object) -> Iterator[Hook]:
                     in_words = by_server or isinstance(entry.get("args"), list)
                     line = "" if in_words else entry["command"]
                     beside = entry.get("async") is True
-                    yield Hook(event, matcher, *started, beside, line, by_server)
+                    fault = _fault(client, group, entry)
+                    yield Hook(event, matcher, *started, beside, line, by_server, fault)
+
+
+def _fault(client: Client, group: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    """Why *client* does not run *entry*, or not to its end."""
+    timeout = entry.get("timeout")
+    if isinstance(timeout, (int, float)) and timeout < client.second:
+        return f"its timeout of {timeout} ends it after {timeout * 1000 // client.second} ms"
+    if isinstance(entry.get("args"), list) and not client.in_words:
+        return f'{client.title} does not know "args", so it starts `{entry["command"]}` alone'
+    if client.is_bridge and entry.get("outdated"):
+        return "it is not the plugin of this release, or was changed since"
+    if group.get("matcher") == "" and not client.empty_matchers:
+        return f"{client.title} takes no empty matcher"
+    return ""
 
 
 def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:
@@ -186,7 +211,8 @@ def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:
     if not isinstance(entry.get("command"), str):
         return None
     given = entry.get("args")
-    words = [entry["command"], *given] if isinstance(given, list) else _split(entry["command"])
+    line = entry["command"]
+    words = [line, *given] if isinstance(given, list) else commandline.split(line)
     if not all(isinstance(word, str) for word in words) or "hook" not in words[1:]:
         return None
     place = words.index("hook", 1)
@@ -198,13 +224,6 @@ def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:
 def _is_for_server(entry: Mapping[str, Any]) -> bool:
     asked = tuple(entry.get(key) for key in ("type", "server", "tool"))
     return asked == ("mcp_tool", NAME, HOOK_TOOL)
-
-
-def _split(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return line.split()
 
 
 def _is_us(words: Sequence[str]) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from holdfast import compactions, forecast, guidance, observing, reading, watching
+from holdfast.capabilities import USUAL
 from holdfast.formats import signs
 from holdfast.formats.base import Workflow
 from holdfast.project import contains
-from holdfast.reading import NOT_FORESEEN, NOTHING_REQUIRED, Budget, Plan
+from holdfast.reading import BETWEEN, NOT_FORESEEN, NOTHING_REQUIRED, Budget, Item, Plan
+from holdfast.room import Room
 from holdfast.selection import Choice
 from holdfast.settings import PROJECT_FILE
 from holdfast.sync import Synced
@@ -42,11 +44,32 @@ def reading_of(synced: Synced, workflow: Workflow, arrival: str, most: int | Non
     items = reading.resolve(synced.place.root, briefing.reading, settings.reading_roots)
     if settings.reading != "send" or arrival not in SENT_AT:
         return Plan(items, [])
-    budget = Budget(settings.parts, settings.file_budget)
+    if not synced.takes.parts:
+        return _inlined(synced, workflow, arrival, items)
+    budget = Budget(settings.parts, settings.file_budget, synced.takes.room)
     plan = reading.plan(items, budget, briefing.name)
     if most is not None and len(plan.parts) > most:
         return reading.plan(items, budget, briefing.name, most)
     return plan
+
+
+# What the guidance may grow by when it is known which files come with it.
+_FOR_EACH_FILE, _FOR_ALL = 160, 500
+
+
+def _inlined(synced: Synced, workflow: Workflow, arrival: str, items: Sequence[Item]) -> Plan:
+    """As many whole files as there is room for behind the guidance."""
+    room, bare = synced.takes.room, Plan(items, [])
+    without = text(synced, workflow, synced.choice(), arrival, bare)
+    grown = room.taken(without) + _FOR_EACH_FILE * len(items) + _FOR_ALL
+    left = room.of(room.most - min(grown, _guidance_in(room).most) - len(BETWEEN))
+    budget = Budget(1, synced.place.settings.file_budget, left, inline=True)
+    return reading.plan(items, budget, workflow.briefing.name)
+
+
+def _guidance_in(room: Room) -> Room:
+    """What of *room* the guidance itself may take: it stays as short as where there is no more."""
+    return room.of(min(room.most, USUAL.room.most))
 
 
 def foresee(synced: Synced, workflow: Workflow | None, plan: Plan | None = None) -> None:
@@ -98,8 +121,10 @@ def text(
         root="" if here else synced.root,
         remarks=[*cautions(synced, workflow), *synced.notes],
         lost=compactions.lost(synced.place, workflow),
+        room=_guidance_in(synced.takes.room),
     )
-    return guidance.for_model(workflow.briefing, situation)
+    said = guidance.for_model(workflow.briefing, situation)
+    return BETWEEN.join([said, *plan.parts]) if plan.inline else said
 
 
 def cautions(synced: Synced, workflow: Workflow) -> list[str]:

@@ -19,6 +19,7 @@ from holdfast import (
     settings,
     sidecar,
 )
+from holdfast.capabilities import USUAL, Capabilities
 from holdfast.clock import Clock, ago
 from holdfast.errors import HoldfastError, NewerRecord
 from holdfast.formats import registry
@@ -49,6 +50,7 @@ class Synced(Record, frozen=False):
     searched: Sequence[str] = ()
     config_file: str | None = None  # the user's settings
     waited: bool = False  # for a lock, and in vain
+    takes: Capabilities = USUAL  # what whoever asks can take
 
     @property
     def root(self) -> str:
@@ -105,6 +107,8 @@ class Synced(Record, frozen=False):
 
     def told(self) -> None:
         """The person has seen the notes; they need not be repeated."""
+        if not self.takes.shows:
+            return
         store = self.place.store
         entries = ledger.load(store)
         if self.failure or entries.newer or not entries.untold:
@@ -225,6 +229,7 @@ def run(
     synced = Synced(place, cwd, session, surroundings.state_dir, claim)
     synced.searched = project.candidates(cwd, surroundings.client_project)
     synced.config_file = surroundings.config_file
+    synced.takes = surroundings.takes
     synced.notes += place.problems
     if not place.settings.enabled:
         return synced

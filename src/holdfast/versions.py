@@ -30,6 +30,8 @@ Kind: TypeAlias = Literal[
     "listings",
     "remembered",
     "counts",
+    "pending",
+    "transcribed",
 ]
 
 # What this release writes, and the highest that it understands.
@@ -49,9 +51,18 @@ KNOWN: Mapping[Kind, int] = {
     "listings": 1,
     "remembered": 1,
     "counts": 1,
+    "pending": 1,
+    "transcribed": 1,
 }
 # Each has a folder of its name in the user's folder.
-OF_A_SESSION: tuple[Kind, ...] = ("sessions", "deliveries", "forecasts", "journals")
+OF_A_SESSION: tuple[Kind, ...] = (
+    "sessions",
+    "deliveries",
+    "forecasts",
+    "journals",
+    "pending",
+    "transcribed",
+)
 
 _LARGEST = 16 * 1024 * 1024
 

@@ -15,8 +15,8 @@ import pytest
 
 from holdfast import payloads, registration, sync
 from holdfast.checkup import client, kept, registered
-from holdfast.checkup.client import TRIED
 from holdfast.checkup.finding import Finding
+from holdfast.clients import CLAUDE, CLIENTS, Client
 from holdfast.project import Surroundings
 from holdfast.registration import Program
 from holdfast.sources import lacking
@@ -82,7 +82,7 @@ def patient(
     programs.mkdir()
     (programs / "holdfast").symlink_to(COMMAND)
     client = programs / "claude"
-    client.write_text(f"#!/bin/sh\necho '{TRIED[-1]} (Claude Code)'\n", encoding="utf-8")
+    client.write_text(f"#!/bin/sh\necho '{CLAUDE.tried[-1]} (Claude Code)'\n", encoding="utf-8")
     client.chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join([str(programs), "/usr/bin", "/bin"]))
     settings = holdfast_project.home / ".claude" / "settings.json"
@@ -249,6 +249,281 @@ def test_a_line_that_only_a_shell_understands_is_not_called_missing(patient: Pat
     whats = [each["what"] for each in patient.found("note", "wrong")]
     assert '`"$CLAUDE_PROJECT_DIR"/v/holdfast hook` was not tried' in whats
     assert not [what for what in whats if "`cd`" in what]
+
+
+# Other agents
+
+
+class Agent(NamedTuple):
+    """Another agent's settings, with hooks of ours that answer, until a test plants a fault."""
+
+    client: Client
+    here: Surroundings
+    file: Path
+    program: Program
+
+    def register(self, change: Callable[[dict[str, Any]], object] | None = None) -> None:
+        hooks = registration.hooks(self.program, client=self.client)
+        if change:
+            change(hooks)
+        self.file.write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
+
+    def found(self, level: str = "wrong") -> list[Finding]:
+        found = registered.examine(self.here, self.client)
+        return [each for each in found if each.level == level]
+
+    def only(self, level: str = "wrong") -> Finding:
+        (found,) = self.found(level)
+        assert found.cause
+        assert found.fix
+        return found
+
+
+# What each of them wants to be told after a compaction, if that is all that a hook has to say.
+ANSWER = """#!/bin/sh
+cat > /dev/null
+echo '{"additionalContext": "Checkup"}'
+"""
+
+
+@pytest.fixture
+def agent(request: pytest.FixtureRequest, holdfast_project: Project, tmp_path: Path) -> Agent:
+    client = CLIENTS[request.param]
+    environment = holdfast_project.environment()
+    here = Surroundings.from_environment(environment)._replace(cwd=str(holdfast_project.root))
+    folder = Path(here.agent_dirs[client.name])
+    file = folder / client.files["user"]
+    file.parent.mkdir(parents=True)
+    program = tmp_path / "answering" / "holdfast"
+    program.parent.mkdir()
+    program.write_text(ANSWER, encoding="utf-8")
+    program.chmod(0o755)
+    whole = Agent(client, here, file, Program(str(program)))
+    whole.register()
+    if client.trust:
+        trust(whole)
+    return whole
+
+
+def trust(agent: Agent, **more: object) -> None:
+    """As Codex notes it."""
+    states = {}
+    for event, groups in json.loads(agent.file.read_bytes())["hooks"].items():
+        name = {"PreCompact": "pre_compact", "SessionStart": "session_start"}.get(event)
+        for number, group in enumerate(groups):
+            for place in range(len(group["hooks"])):
+                key = f"{agent.file}:{name or 'post_compact'}:{number}:{place}"
+                states[key] = {"trusted_hash": "sha256:0", **more}
+    lines = [
+        f"[hooks.state.{json.dumps(key)}]\n"
+        + "".join(f"{name} = {json.dumps(value)}\n" for name, value in state.items())
+        for key, state in states.items()
+    ]
+    (agent.file.parent / "config.toml").write_text("\n".join(lines), encoding="utf-8")
+
+
+SETTINGS = [name for name, client in CLIENTS.items() if client.said and not client.is_bridge]
+EACH = pytest.mark.parametrize("agent", SETTINGS, indirect=True)
+
+
+def of(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("agent", names, indirect=True)
+
+
+@EACH
+def test_nothing_is_wrong_with_an_agent(agent: Agent) -> None:
+    """Each payload of its own was given to its own hook."""
+    assert agent.found() == []
+    (tried,) = [each.what for each in agent.found("good") if each.check == "command"]
+    count = len(payloads.names(agent.client.name))
+    assert f"hook --agent {agent.client.name}` answers {count} recorded payloads" in tried
+
+
+@pytest.mark.parametrize("name", [name for name, client in CLIENTS.items() if client.said])
+def test_what_install_registers_answers_an_agent(name: str, patient: Patient) -> None:
+    """The real hooks, given what the agent really sends. Only trust is left for a person to give."""
+    patient.project.run("install", "--agent", name)
+    found = patient.doctor("--agent", name)["findings"]
+    wrong = [each["check"] for each in found if each["level"] == "wrong"]
+    assert wrong == (["trust"] if name == "codex" else [])
+    (tried,) = [each["what"] for each in found if each["check"] == "command"]
+    assert f"hook --agent {name}` answers {len(payloads.names(name))} recorded payloads" in tried
+    assert "delivery" not in {each["check"] for each in found}
+
+
+@EACH
+def test_not_registered_with_an_agent(agent: Agent) -> None:
+    """The first command that a newcomer forgets."""
+    agent.file.write_text('{"hooks": {}}', encoding="utf-8")
+    (found,) = [each for each in agent.found() if each.check == "hooks"]
+    assert found.what == f"no settings register Holdfast with {agent.client.title}"
+    assert found.fix == f"holdfast install --agent {agent.client.name}"
+
+
+@EACH
+def test_an_old_entry_of_an_agent(agent: Agent) -> None:
+    """Its path is gone."""
+    Path(agent.program.command).unlink()
+    found = agent.only()
+    assert found.what == f"{agent.program.command} is not there"
+    assert found.fix == f"holdfast install --agent {agent.client.name}"
+
+
+@pytest.mark.parametrize(
+    ("agent", "change", "cause"),
+    [
+        (
+            "gemini",
+            lambda hooks: hooks["SessionStart"][0].update(matcher="startup|resume|clear"),
+            "SessionStart: the matcher 'startup|resume|clear' leaves out startup, resume, clear",
+        ),
+        (
+            "gemini",
+            lambda hooks: hooks["PreCompress"][0].update(matcher="manual|auto"),
+            "PreCompress: the matcher 'manual|auto' leaves out manual, auto",
+        ),
+        (
+            "gemini",
+            lambda hooks: hooks["BeforeAgent"][0]["hooks"][0].update(timeout=30),
+            "BeforeAgent: its timeout of 30 ends it after 30 ms",
+        ),
+        (
+            "copilot",
+            lambda hooks: hooks["PreCompact"][0].update(matcher=""),
+            "PreCompact: Copilot takes no empty matcher",
+        ),
+        (
+            "copilot",
+            lambda hooks: hooks.pop("UserPromptSubmit"),
+            "UserPromptSubmit is not registered",
+        ),
+        (
+            "codex",
+            lambda hooks: hooks["SessionStart"][1]["hooks"].pop(),
+            "part 12 of 12 of the reading not registered",
+        ),
+        (
+            "qwen",
+            lambda hooks: hooks["PreCompact"][0]["hooks"][0].update(
+                command="holdfast", args=["hook", "--agent", "qwen"]
+            ),
+            'PreCompact: Qwen Code does not know "args", so it starts `holdfast` alone',
+        ),
+    ],
+    indirect=["agent"],
+)
+def test_what_keeps_the_hooks_of_an_agent_from_running(
+    agent: Agent, change: Callable[[dict[str, Any]], object], cause: str
+) -> None:
+    """`install` puts it right."""
+    agent.register(change)
+    found = [each for each in agent.found() if each.what == "not all is registered"]
+    assert [(each.cause, each.fix) for each in found] == [
+        (cause, f"holdfast install --agent {agent.client.name}")
+    ]
+
+
+@of("codex", "qwen", "copilot")
+def test_the_plugin_of_an_agent_and_its_file(agent: Agent) -> None:
+    """Both run, and the plugin's hooks are no part of the file."""
+    folder = Path(agent.here.agent_dirs[agent.client.name])
+    if agent.client.plugins_in.endswith(".toml"):
+        with (folder / agent.client.plugins_in).open("a", encoding="utf-8") as notes:
+            notes.write('\n[plugins."holdfast@holdfast"]\nenabled = true\n')
+    elif agent.client.plugins_in.endswith(".json"):
+        enabled = {"enabledPlugins": {"holdfast@holdfast": True}}
+        (folder / agent.client.plugins_in).write_text(json.dumps(enabled), encoding="utf-8")
+    else:
+        (folder / agent.client.plugins_in).mkdir(parents=True)
+    twice = [each for each in agent.found() if each.what.startswith("registered twice")]
+    assert [each.cause for each in twice] == ["every hook runs twice"]
+
+
+@of("codex")
+def test_hooks_that_codex_was_not_told_to_trust(agent: Agent) -> None:
+    """It says nothing of that itself. What is for the person to do is told, and not done."""
+    notes = agent.file.parent / "config.toml"
+    assert "was told to trust 15 hooks" in str(agent.found("good"))
+    trust(agent, enabled=False)
+    assert agent.only().what == "15 of 15 hooks switched off in Codex"
+    notes.write_text("model = 'x'\n", encoding="utf-8")
+    found = agent.only()
+    assert found.what == "Codex was not told to trust 15 of 15 hooks"
+    assert found.fix.startswith("open /hooks in Codex and trust them")
+    assert notes.read_text(encoding="utf-8") == "model = 'x'\n"
+    notes.unlink()
+    assert agent.only().check == "trust"
+
+
+@of("codex")
+def test_a_file_that_codex_refuses(agent: Agent) -> None:
+    """For one member that it does not know."""
+    value = json.loads(agent.file.read_bytes())
+    agent.file.write_text(json.dumps({**value, "$schema": "x"}), encoding="utf-8")
+    assert agent.only().cause == 'Codex refuses the whole file for its "$schema"'
+
+
+@of("gemini", "qwen")
+def test_settings_with_comments_are_not_called_wrong(agent: Agent) -> None:
+    """These agents read them, and we do not."""
+    text = agent.file.read_text(encoding="utf-8")
+    agent.file.write_text("// mine\n" + text, encoding="utf-8")
+    assert agent.found() == []
+    assert agent.only("note").what.endswith("so what it registers is not known")
+
+
+@of("codex", "copilot", "gemini")
+def test_a_program_that_answers_something_else(agent: Agent) -> None:
+    """Or fails, or brings nothing back."""
+    program = Path(agent.program.command)
+    for says, words in (
+        ("echo Welcome", "it said 'Welcome"),
+        ("echo oh dear >&2; exit 3", "exit code 3: oh dear"),
+        (":", "it said nothing"),
+    ):
+        program.write_text(f"#!/bin/sh\n{says}\n", encoding="utf-8")
+        assert words in agent.only().cause
+
+
+def test_the_plugin_for_opencode(holdfast_project: Project, tmp_path: Path) -> None:
+    """There, of this release, and with a program that is there; else `install` puts it right."""
+    client = CLIENTS["opencode"]
+    environment = holdfast_project.environment()
+    here = Surroundings.from_environment(environment)._replace(cwd=str(holdfast_project.root))
+    file = Path(here.agent_dirs["opencode"]) / client.files["user"]
+    file.parent.mkdir(parents=True)
+
+    def causes() -> list[str]:
+        found = list(registered.examine(here, client))
+        return [each.what + ": " + each.cause for each in found if each.level == "wrong"]
+
+    gone = Program(str(tmp_path / "gone" / "holdfast"))
+    file.write_text(registration.text(gone, client=client), encoding="utf-8")
+    assert [each.split(":")[0] for each in causes()] == [f"{gone.command} is not there"]
+    text = registration.text(gone, client=client).replace("opencode goes on", "all goes on", 1)
+    file.write_text(text, encoding="utf-8")
+    assert "plugin: it is not the plugin of this release" in causes()[0]
+    file.write_text("export const Mine = 1\n", encoding="utf-8")
+    assert f"{file} is in the place of the plugin: it is no plugin of Holdfast" in causes()
+
+
+@pytest.mark.parametrize("name", list(CLIENTS))
+def test_the_version_of_an_agent(name: str, patient: Patient) -> None:
+    """As each prints it, held against those that were tried."""
+    agent = CLIENTS[name]
+    printed = {"codex": "codex-cli {}", "copilot": "GitHub Copilot CLI {}.\nRun `copilot update`"}
+    program = patient.programs / agent.program
+    program.unlink(missing_ok=True)
+    for version, level in ((agent.tried[-1], "good"), ("0.0.1", "note"), ("999.0.0", "note")):
+        says = printed.get(name, "{}").format(version)
+        program.write_text(f"#!/bin/sh\ncat <<'E'\n{says}\nE\n", encoding="utf-8")
+        program.chmod(0o755)
+        (found,) = client.examine(agent)
+        newer_claude = name == "claude" and version == "999.0.0"
+        assert (found.level, version in found.what) == ("good" if newer_claude else level, True)
+    program.unlink()
+    (found,) = client.examine(agent)
+    assert found.what.startswith(f"no `{agent.program}` on the PATH")
 
 
 def test_switched_off_nothing_is_repaired(patient: Patient) -> None:
@@ -511,5 +786,10 @@ def _listing(project: Project) -> dict[str, bytes]:
 
 def test_usage(patient: Patient) -> None:
     """--transcript belongs to --delivery."""
-    for arguments in (("--transcript", "x"), ("--delivery", "--fix")):
+    for arguments in (
+        ("--transcript", "x"),
+        ("--delivery", "--fix"),
+        ("--delivery", "--agent", "codex"),
+        ("--agent", "another"),
+    ):
         assert patient.project.run("doctor", *arguments, check=False).returncode == 2

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import registration
+from holdfast.clients import CLIENTS
 from holdfast.registration import Program
 from holdfast.testing import Project
 
@@ -25,6 +26,15 @@ FILES = {
     "project": ".claude/settings.json",
     "local": ".claude/settings.local.json",
 }
+USERS = {
+    "codex": ".codex/hooks.json",
+    "qwen": ".qwen/settings.json",
+    "copilot": ".copilot/hooks/holdfast.json",
+    "gemini": ".gemini/settings.json",
+    "opencode": ".config/opencode/plugins/holdfast.js",
+}
+ALL = pytest.mark.parametrize("agent", USERS)
+AGENTS = pytest.mark.parametrize("agent", [each for each in USERS if each != "opencode"])
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -122,6 +132,178 @@ def test_what_install_made_uninstall_removes(holdfast_project: Project, run: Run
     (holdfast_project.root / ".claude" / "commands").mkdir()
     run("uninstall", "--scope", "project")
     assert [each.name for each in (holdfast_project.root / ".claude").iterdir()] == ["commands"]
+
+
+def of_others(agent: str) -> str:
+    """Hooks of others, as that agent takes them, with whatever else may stand in its file."""
+    text = OTHERS
+    if agent == "codex":  # it refuses a file with anything else
+        hooks = json.loads(OTHERS)["hooks"]
+        text = json.dumps({"description": "mine", "hooks": hooks}, indent=3) + "\n\n"
+    assert text.count("command") > 12
+    return text
+
+
+@ALL
+def test_the_same_with_other_agents(agent: str, holdfast_project: Project, run: Run) -> None:
+    """What is installed is what is documented, and out again byte for byte; nothing is left behind."""
+    file = holdfast_project.home / USERS[agent]
+    client = CLIENTS[agent]
+    done = run("install", "--agent", agent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"in {file}\n" in done.stdout
+    assert f"holdfast doctor --agent {agent}" in done.stdout
+    assert ("open /hooks in Codex and trust them" in done.stdout) == (agent == "codex")
+    assert file.read_text(encoding="utf-8") == registration.text(
+        Program(str(SCRIPT)), client=client
+    )
+    assert run("install", "--agent", agent).stdout.startswith("Nothing to do")
+    out = run("uninstall", "--agent", agent)
+    assert out.stdout == f"Removed {file}, which `holdfast install` had made.\n"
+    assert not (holdfast_project.home / USERS[agent].split("/")[0]).exists()
+
+
+@AGENTS
+def test_what_others_have_there_stays(agent: str, holdfast_project: Project, run: Run) -> None:
+    """A dry run writes nothing; in and out again is as it was, or all but the change made meanwhile."""
+    file = holdfast_project.home / USERS[agent]
+    file.parent.mkdir(parents=True)
+    before = of_others(agent).encode()
+    file.write_bytes(before)
+    dry = run("install", "--agent", agent, "--dry-run")
+    assert "+++ as it would be" in dry.stdout
+    assert file.read_bytes() == before
+    done = run("install", "--agent", agent)
+    assert done.returncode == 0, done.stderr
+    once = file.read_bytes()
+    copy = Path(done.stdout.split("what was there before: ")[1].splitlines()[0])
+    assert copy.read_bytes() == before
+    out = run("uninstall", "--agent", agent)
+    assert out.stdout == f"{file} is again as it was before `holdfast install`.\n"
+    assert file.read_bytes() == before
+    run("install", "--agent", agent)
+    file.write_bytes(once.replace(b"lint", b"check", 1))
+    assert "since it was changed since" in run("uninstall", "--agent", agent).stdout
+    assert file.read_bytes() == before.replace(b"lint", b"check", 1)
+
+
+@ALL
+def test_what_is_outdated_is_put_right(agent: str, holdfast_project: Project, run: Run) -> None:
+    """Another path, as of an environment that is gone."""
+    file = holdfast_project.home / USERS[agent]
+    file.parent.mkdir(parents=True)
+    client = CLIENTS[agent]
+    file.write_text(registration.text(Program("/old/holdfast"), client=client), encoding="utf-8")
+    done = run("install", "--agent", agent)
+    assert f"Put right in {file}:\n  started as `/old/holdfast hook`, not as" in done.stdout
+    assert "/old/" not in file.read_text(encoding="utf-8")
+
+
+@AGENTS
+def test_a_file_of_another_agent_with_a_problem(
+    agent: str, holdfast_project: Project, run: Run
+) -> None:
+    """It is left alone, and what to put there is printed."""
+    file = holdfast_project.home / USERS[agent]
+    file.parent.mkdir(parents=True)
+    file.write_text('{\n  // mine\n  "hooks": {}\n}', encoding="utf-8")
+    before = everything(holdfast_project.home)
+    done = run("install", "--agent", agent)
+    assert done.returncode == 1
+    assert "line 2, column 3: a comment" in done.stderr
+    program = Program(str(SCRIPT))
+    assert done.stdout == registration.text(program, client=CLIENTS[agent])
+    assert everything(holdfast_project.home) == before
+
+
+@ALL
+def test_what_was_not_tried_with_an_agent_is_refused(
+    agent: str, holdfast_project: Project, run: Run
+) -> None:
+    """With the reason, and with what was."""
+    for more in (("--scope", "project"), ("--scope", "local"), ("--mcp-hooks",)):
+        done = run("install", "--agent", agent, *more)
+        assert done.returncode == 1
+        assert "not tried" in done.stderr
+        assert f"holdfast install --agent {agent}\n" in done.stderr
+    assert run("install", "--agent", "another").returncode == 2
+    assert everything(holdfast_project.root) == {}
+
+
+def test_a_plugin_that_is_not_as_it_should_be(holdfast_project: Project, run: Run) -> None:
+    """What another release wrote is brought up to date; what is another's own is left alone."""
+    file = holdfast_project.home / USERS["opencode"]
+    file.parent.mkdir(parents=True)
+    text = registration.text(Program(str(SCRIPT)), client=CLIENTS["opencode"])
+    file.write_text(text.replace("opencode goes on", "all goes on", 1), encoding="utf-8")
+    done = run("install", "--agent", "opencode")
+    assert "it is not the plugin of this release, or was changed since" in done.stdout
+    assert file.read_text(encoding="utf-8") == text
+    copy = Path(done.stdout.split("what was there before: ")[1].splitlines()[0])
+    assert "all goes on" in copy.read_text(encoding="utf-8")
+    assert run("uninstall", "--agent", "opencode").stdout.startswith(f"Removed {file}")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("export const Mine = async () => ({})\n", encoding="utf-8")
+    other = run("install", "--agent", "opencode")
+    assert (other.returncode, other.stdout) == (1, text)
+    assert f"{file} was left alone: it is no plugin of Holdfast" in other.stderr
+    assert run("uninstall", "--agent", "opencode").returncode == 1
+    assert "Mine" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "content", "removal"),
+    [
+        (
+            "codex",
+            ".codex/config.toml",
+            '[plugins."holdfast@holdfast"]\nenabled = true\n',
+            "codex plugin remove holdfast@holdfast",
+        ),
+        (
+            "qwen",
+            ".qwen/extensions/holdfast/qwen-extension.json",
+            "{}",
+            "qwen extensions uninstall holdfast",
+        ),
+        (
+            "copilot",
+            ".copilot/settings.json",
+            json.dumps(PLUGIN),
+            "copilot plugin uninstall holdfast@holdfast",
+        ),
+    ],
+)
+def test_the_plugin_of_an_agent_beside_its_file(
+    agent: str, path: str, content: str, removal: str, holdfast_project: Project, run: Run
+) -> None:
+    """Then every hook runs twice."""
+    noted = holdfast_project.home / path
+    noted.parent.mkdir(parents=True)
+    noted.write_text(content, encoding="utf-8")
+    done = run("install", "--agent", agent)
+    assert "so every hook runs twice" in done.stderr
+    assert f"`{removal}` or `holdfast uninstall --agent {agent}`" in done.stderr
+
+
+def test_codex_is_not_told_to_trust_us(holdfast_project: Project, run: Run) -> None:
+    """That is for the person to do; the notes of Codex stay as they are."""
+    notes = holdfast_project.home / ".codex" / "config.toml"
+    notes.parent.mkdir()
+    notes.write_text('model = "x"\n', encoding="utf-8")
+    run("install", "--agent", "codex")
+    run("uninstall", "--agent", "codex")
+    assert notes.read_text(encoding="utf-8") == 'model = "x"\n'
+    assert [each.name for each in notes.parent.iterdir()] == ["config.toml"]
+
+
+def test_where_an_agent_was_told_to_look(holdfast_project: Project, run: Run) -> None:
+    """Its own variable counts, as it does for the agent."""
+    folder = holdfast_project.home / "elsewhere"
+    folder.mkdir()
+    run("install", "--agent", "codex", CODEX_HOME=str(folder))
+    assert (folder / "hooks.json").is_file()
+    assert not (holdfast_project.home / ".codex").exists()
 
 
 def test_what_was_changed_since_keeps_the_change(holdfast_project: Project, run: Run) -> None:

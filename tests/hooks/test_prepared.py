@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import EVERY
 
 import holdfast
 from holdfast import hooklog
 from holdfast.project import Surroundings
 from holdfast.simulate import InSubprocess, Session, encode
 from holdfast.testing import Compactions, Project
+from holdfast.wire import agents
 from holdfast.wire.replies import Outcome
 
 SESSION = "session-1"
@@ -471,6 +473,10 @@ def test_hooks_that_prepare_at_the_same_moment_leave_answers_that_are_whole(
 
 
 def loaded(project: Project, event: str, *arguments: str, **fields: object) -> set[str]:
+    return loaded_by(project, payload(project, event, **fields), *arguments)
+
+
+def loaded_by(project: Project, sent: Mapping[str, object], *arguments: str) -> set[str]:
     """What one event loads, beside what the interpreter has loaded anyway."""
     code = (
         "import sys; was = set(sys.modules); import holdfast.__main__ as m;"
@@ -479,7 +485,7 @@ def loaded(project: Project, event: str, *arguments: str, **fields: object) -> s
     )
     done = subprocess.run(
         [sys.executable, "-I", "-c", code],
-        input=encode(payload(project, event, **fields)),
+        input=encode(sent),
         env=project.environment(),
         cwd=project.root,
         capture_output=True,
@@ -498,6 +504,8 @@ OURS = {
     ),
     *("holdfast.handlers", "holdfast.hooks", "holdfast.hooks.launch", "holdfast.hooks.quick"),
     *("holdfast.hooks.prepared", "holdfast.marks", "holdfast.hooks.quickjson"),
+    *("holdfast.hooks.options", "holdfast.capabilities", "holdfast.room", "holdfast.wire"),
+    *("holdfast.wire.agents", "holdfast.wire.agents.base", "holdfast.wire.agents.claude"),
 }
 PARTS_OF_PYTHON = {"__future__", "_json", "_sha256", "_sha2"}
 
@@ -519,6 +527,35 @@ def test_what_a_prepared_answer_loads(
     before(work)
     fire(work, event, *arguments, **fields)
     assert loaded(work, event, "hook", *arguments, **fields) <= OURS | PARTS_OF_PYTHON
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("name", agents.NAMES)
+def test_what_a_prepared_answer_loads_whoever_asks(name: str, told: bool, work: Project) -> None:
+    """The row of the one that asks, and no other; of a prompt, what looks whether something is due."""
+    asking = EVERY[name](work, told=told)
+    asking.fire("PreCompact", trigger="auto")
+    asking.fire("PreCompact", trigger="auto")
+    row = name if told or name != "opencode" else "claude"
+    allowed = OURS | PARTS_OF_PYTHON | {f"holdfast.wire.agents.{row}"}
+    if row != "claude":
+        allowed -= {"holdfast.wire.agents.claude"}
+    sent = asking.payload("PreCompact", trigger="auto")
+    assert loaded_by(work, sent, "hook", *asking.options()) <= allowed
+    if row in {"copilot", "gemini"}:
+        sent = asking.payload("UserPromptSubmit", prompt="go on")
+        allowed |= {"holdfast.hooks.prompts", "_stat"}
+        assert loaded_by(work, sent, "hook", *asking.options()) <= allowed
+
+
+def test_a_prepared_answer_belongs_to_an_agent(work: Project) -> None:
+    """The same session, asked for by another, is answered in other words."""
+    claude, codex = EVERY["claude"](work), EVERY["codex"](work)
+    claude.fire("PreCompact", trigger="auto")
+    assert b"Keep word for word" in claude.fire("PreCompact", trigger="auto").stdout
+    assert codex.fire("PreCompact", trigger="auto").stdout == b""
+    assert codex.fire("PreCompact", trigger="auto").stdout == b""
+    assert [each.get("prepared", False) for each in log_of(work)] == [False, True, False, True]
 
 
 def test_what_a_prepared_restore_loads(work: Project) -> None:

@@ -1,6 +1,6 @@
 """The prepared and the full path say the same, whatever was done to the project before.
 
-A machine plays edits, commands and events. Whenever an event is answered out of what was prepared, the
+A machine plays edits, commands and the events of one agent. Whenever an event is answered out of what was prepared, the
 full path is asked as well, with a copy of the user's folder as it was, and has to print the same bytes.
 """
 
@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from holdfast.clock import Clock
-from holdfast.hooks import full, preparing, quick
+from holdfast.hooks import full, options, preparing, quick
 from holdfast.project import Surroundings
 from holdfast.simulate import Session, encode
 from holdfast.testing import MovableClock, Project
-from holdfast.wire import events
+from holdfast.wire import agents, events
 from holdfast.wire.replies import Outcome
 
 SESSIONS = st.sampled_from(["one", "two"])
@@ -33,6 +33,7 @@ EVENTS: Mapping[str, Mapping[str, object]] = {
     "PreCompact": {"trigger": "auto"},
     "SessionStart": {"source": "compact"},
     "PreToolUse": {"tool_name": "Edit", "tool_input": {"file_path": "x.py"}},
+    "UserPromptSubmit": {"prompt": "go on"},
     "Stop": {},
 }
 
@@ -70,11 +71,15 @@ class Doors(RuleBasedStateMachine):
     def _full(self, raw: bytes, arguments: tuple[str, ...]) -> None:
         surroundings = Surroundings.from_environment()
         outcome = full.run(raw, surroundings, clock(), arguments)
-        event = events.parse(raw, int(arguments[1]) if arguments else 0)
-        preparing.after(event, outcome, surroundings, clock())
+        asked = options.read(arguments)
+        agent = agents.named(asked.agent)
+        event = events.parse(agent.given(events.payload_in(raw)), asked.part)
+        here = surroundings._replace(takes=agent.takes)
+        preparing.after(event, outcome, here, clock(), agent)
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(agent=st.sampled_from(agents.NAMES))
+    def begin(self, agent: str) -> None:
+        self.agent = agent
         self.project.write(".git/HEAD", "ref: refs/heads/main\n")
         self.project.write("docs/a.md", "a guide\n")
         self.declare("Work", "1/3 - Aaa", read=True, reminder="x")
@@ -182,6 +187,16 @@ class Doors(RuleBasedStateMachine):
             self._event(session, "SessionStart", "--part", part, source="compact")
 
     @rule(session=SESSIONS)
+    def resume_a_compacted_session(self, session: str) -> None:
+        """Which begins twice then, under some agents."""
+        self._event(session, "PreCompact", trigger="auto")
+        self._event(session, "SessionStart", source="resume")
+        for part in ("", "1"):
+            self._event(
+                session, "SessionStart", *["--part", part][: 2 * bool(part)], source="compact"
+            )
+
+    @rule(session=SESSIONS)
     def ask_twice(self, session: str) -> None:
         """With nothing between: then it has to be prepared, unless it depends on the time."""
         for _ in range(2):
@@ -189,7 +204,7 @@ class Doors(RuleBasedStateMachine):
 
     def _event(self, session: str, event: str, *arguments: str, **fields: Any) -> None:
         who = Session(session, str(self.project.root))
-        self.answer(who.payload(event, **fields), arguments)
+        self.answer(who.payload(event, **fields), ("--agent", self.agent, *arguments))
 
     @invariant()
     def nothing_is_left_over(self) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.checkup.client import TRIED
+from holdfast.clients import CLAUDE
 from realclient.install import NotInstalled, installed
 from realclient.recording import Record, Recording, Run, shared
 
 
-@pytest.fixture(scope="session", params=TRIED)
+@pytest.fixture(scope="session", params=CLAUDE.tried)
 def version(request: pytest.FixtureRequest) -> str:
     asked: str = request.param
     return asked

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from holdfast.checkup import client, delivered, kept, registered
 from holdfast.checkup.finding import Finding
+from holdfast.clients import CLAUDE, Client
 from holdfast.project import Surroundings
 from holdfast.sync import Synced
 
 
-def examine(synced: Synced, here: Surroundings) -> Iterator[Finding]:
+def examine(synced: Synced, here: Surroundings, about: Client = CLAUDE) -> Iterator[Finding]:
     """All findings, the installation first."""
-    yield from registered.examine(here)
-    yield from client.examine()
+    yield from registered.examine(here, about)
+    yield from client.examine(about)
     yield from kept.examine(synced, here)
-    yield from delivered.examine(synced)
+    if about is CLAUDE:  # the transcripts of others are of other shapes
+        yield from delivered.examine(synced)

@@ -1,4 +1,4 @@
-"""Which version of the client there is, held against those that Holdfast was tried with."""
+"""Which version of a client there is, held against those that Holdfast was tried with."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ import subprocess
 from collections.abc import Iterator
 
 from holdfast.checkup.finding import Finding
+from holdfast.clients import CLAUDE, Client
 
-NAME = "claude"
-TRIED = ("2.1.197", "2.1.326")
 _PATIENCE = 20.0
 
 
-def examine() -> Iterator[Finding]:
-    """The client that PATH leads to."""
-    program = shutil.which(NAME)
+def examine(client: Client = CLAUDE) -> Iterator[Finding]:
+    """The one that PATH leads to."""
+    name, title, tried = client.program, client.title, ", ".join(client.tried)
+    program = shutil.which(name)
     if program is None:
-        what = f"no `{NAME}` on the PATH here, so its version is not known"
+        what = f"no `{name}` on the PATH here, so its version is not known"
         yield Finding("client", "note", what, "it may still be started from elsewhere")
         return
     version = _version(program)
     if version is None:
-        what, cause = f"`{program} --version` tells no version", "is it Claude Code?"
-        yield Finding("client", "note", what, cause, f"{NAME} --version")
-    elif _number(version) < _number(TRIED[0]):
-        what = f"Claude Code {version} is older than what Holdfast was tried with"
-        yield Finding("client", "note", what, f"tried: {', '.join(TRIED)}", f"{NAME} update")
+        what, cause = f"`{program} --version` tells no version", f"is it {title}?"
+        yield Finding("client", "note", what, cause, f"{name} --version")
+    elif _number(version) < _number(client.tried[0]):
+        what = f"{title} {version} is older than what Holdfast was tried with"
+        yield Finding("client", "note", what, f"tried: {tried}", client.update)
+    elif client is not CLAUDE and _number(version) > _number(client.tried[-1]):
+        what = f"{title} {version} is newer than what Holdfast was tried with"
+        yield Finding("client", "note", what, f"tried: {tried}; its hooks may have changed since")
     else:
-        yield Finding("client", "good", f"Claude Code {version}")
+        yield Finding("client", "good", f"{title} {version}")
 
 
 def _version(program: str) -> str | None:
@@ -43,7 +46,7 @@ def _version(program: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.match(rb"(\d+\.\d+\.\d+)\b", done.stdout)
+    found = re.search(rb"\b(\d+\.\d+\.\d+)\b", done.stdout)
     return found[1].decode() if found else None
 
 

@@ -6,55 +6,71 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from holdfast import clientsettings, launcher, sources
+from holdfast import clientsettings, installing, launcher, sources
 from holdfast.bootstrap import marker
-from holdfast.checkup import running
+from holdfast.checkup import running, trusted
 from holdfast.checkup.finding import Finding
-from holdfast.clientsettings import ClientSettings, Scope
+from holdfast.clients import CLAUDE, Client, Scope
+from holdfast.clientsettings import ClientSettings
 from holdfast.plaintext import counted, one_line
 from holdfast.project import Surroundings
 from holdfast.registration import NAME, ON_PATH, Hook, adding
 from holdfast.settings import Settings, load
 from holdfast.sources import Source
 
-_INSTALL = "holdfast install --scope user"
 _RELOAD = "claude plugin enable holdfast@holdfast"  # what is run here is the plugin's own
 
 
-def examine(here: Surroundings) -> Iterator[Finding]:
-    """What the settings of the client say of us."""
-    root = clientsettings.root(here)
-    looked = clientsettings.read_all(root, here.client_dir)
-    yield from _files(looked)
-    found = sources.found(looked)
+def examine(here: Surroundings, client: Client = CLAUDE) -> Iterator[Finding]:
+    """What the settings of *client* say of us."""
+    root, folder = clientsettings.root(here), here.agent_dirs.get(client.name)
+    looked = clientsettings.read_all(root, folder, client)
+    yield from _files(looked, client)
+    found = sources.found(looked, client, folder)
     if not found:
-        what, cause = "no settings register Holdfast", "so nothing is saved or restored by itself"
-        fix = _RELOAD if marker.is_ours(sys.prefix) else _INSTALL
+        if client.with_comments and any(each.problem for each in looked.values()):
+            return  # what is registered is not known
+        what = f"no settings register Holdfast{'' if client is CLAUDE else f' with {client.title}'}"
+        cause = "so nothing is saved or restored by itself"
+        of_plugin = client is CLAUDE and marker.is_ours(sys.prefix)
+        fix = _RELOAD if of_plugin else client.command("install", "user")
         yield Finding("hooks", "wrong", what, cause, fix)
-        yield running.examine(launcher.THIS, launcher.THIS.command, fix)
+        yield running.examine(launcher.THIS, launcher.THIS.command, fix, client)
         return
     for source in found:
         yield Finding("hooks", "good", f"{source.name}: {counted(len(source.hooks), 'hook')}")
-    yield from _missing(found, load(None, here.config_file).settings.parts)
+    yield from _missing(found, load(None, here.config_file).settings.parts, client)
     yield from _twice(found)
     yield from _programs(found, here)
-    yield from _server(found, clientsettings.servers(root, here))
+    yield from trusted.examine(client, folder, looked)
+    if client is CLAUDE:
+        yield from _server(found, clientsettings.servers(root, here))
 
 
-def _files(looked: Mapping[Scope, ClientSettings]) -> Iterator[Finding]:
+def _files(looked: Mapping[Scope, ClientSettings], client: Client) -> Iterator[Finding]:
     for each in looked.values():
-        if each.problem:
-            what = f"{each.path} is no valid JSON, so Claude Code does not use it"
+        if each.problem and client.with_comments:
+            what = f"{each.path} is no plain JSON, so what it registers is not known"
+            yield Finding("hooks", "note", what, each.problem, f"edit {each.path}")
+        elif each.problem and client.is_bridge:
+            what = f"{each.path} is in the place of the plugin"
+            yield Finding("hooks", "wrong", what, each.problem, f"move {each.path} away")
+        elif each.problem:
+            what = f"{each.path} is no valid JSON, so {client.title} does not use it"
             yield Finding("hooks", "wrong", what, each.problem, f"edit {each.path}")
+        unfit = installing.unfit(each.value, client)
+        if unfit:
+            what = f"{each.path} holds what {client.title} does not take"
+            yield Finding("hooks", "wrong", what, unfit, f"edit {each.path}")
         if each.value.get("disableAllHooks") is True:
             what = f"{each.path} switches all hooks off"
             cause = '"disableAllHooks": true stands there'
             yield Finding("hooks", "wrong", what, cause, f"edit {each.path}")
 
 
-def _missing(found: Sequence[Source], parts: int) -> Iterator[Finding]:
+def _missing(found: Sequence[Source], parts: int, client: Client) -> Iterator[Finding]:
     every = [hook for source in found for hook in source.hooks]
-    missing = sources.lacking(every, parts)
+    missing = sources.lacking(every, parts, client)
     if not missing:
         return
     cause = one_line("; ".join(missing), 400)
@@ -68,7 +84,7 @@ def _missing(found: Sequence[Source], parts: int) -> Iterator[Finding]:
 
 def _repair(source: Source) -> str:
     """The command that brings what settings register to what it should be."""
-    return f"holdfast install --scope {source.scope}"
+    return source.client.command("install", source.scope)
 
 
 def _twice(found: Sequence[Source]) -> Iterator[Finding]:
@@ -92,7 +108,9 @@ def _programs(found: Sequence[Source], here: Surroundings) -> Iterator[Finding]:
             # Where it lies is the client's business; who asks from there runs its environment.
             if launcher.THIS not in tried:
                 tried.add(launcher.THIS)
-                yield running.examine(launcher.THIS, launcher.THIS.command, source.removal)
+                yield running.examine(
+                    launcher.THIS, launcher.THIS.command, source.removal, source.client
+                )
             continue
         started = [hook for hook in source.hooks if not hook.by_server]
         for hook in {hook.program: hook for hook in started}.values():
@@ -130,4 +148,4 @@ def _program(hook: Hook, source: Source, here: Surroundings) -> Finding:
         what = f"{file} was not tried"
         cause = f"it is another program than this one, and {source.name} names it"
         return Finding("command", "note", what, cause, _repair(source))
-    return running.examine(program, file, _repair(source))
+    return running.examine(program, file, _repair(source), source.client)

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from holdfast import launcher, payloads
 from holdfast.checkup.finding import Finding
+from holdfast.clients import CLAUDE, Client
 from holdfast.plaintext import one_line
 from holdfast.project import Surroundings
-from holdfast.registration import Program
+from holdfast.registration import PATIENCE, Program
 
-_PATIENCE = 30.0  # seconds; the timeout with which the hooks are registered
 _SLOW = 1.0
 _WORKFLOW = "Checkup"
 
@@ -43,10 +43,11 @@ def found_at(program: Program, here: Surroundings) -> str | None:
     return launcher.on_path(name, here.search_path, here.virtual_env)
 
 
-def examine(program: Program, file: str, fix: str) -> Finding:
-    """Whether *program*, which *file* starts, answers each recorded payload as a hook has to."""
-    name = " ".join([program.command, *program.first, "hook"])
-    runs = list(_runs([file, *program.first, "hook"]))
+def examine(program: Program, file: str, fix: str, client: Client = CLAUDE) -> Finding:
+    """Whether *program*, which *file* starts, answers each payload of *client* as a hook has to."""
+    arguments = [*program.first, "hook", *client.said]
+    name = " ".join([program.command, *arguments])
+    runs = list(_runs([file, *arguments], client))
     failed = [each for each in runs if each.trouble]
     if failed:
         cause = "; ".join(f"{each.payload}: {each.trouble}" for each in failed[:3])
@@ -58,10 +59,10 @@ def examine(program: Program, file: str, fix: str) -> Finding:
     if times[-1] < _SLOW * 1000:
         return Finding("command", "good", what)
     cause = "a hook that is waited for should end in a fraction of a second; is the machine busy?"
-    return Finding("command", "note", what, cause, "holdfast doctor")
+    return Finding("command", "note", what, cause, client.look)
 
 
-def _runs(command: Sequence[str]) -> Iterator[Run]:
+def _runs(command: Sequence[str], client: Client) -> Iterator[Run]:
     with tempfile.TemporaryDirectory(prefix="holdfast-checkup-") as folder:
         project = Path(folder) / "project"
         (project / "docs").mkdir(parents=True)
@@ -71,11 +72,23 @@ def _runs(command: Sequence[str]) -> Iterator[Run]:
             encoding="utf-8",
         )
         environment = _environment(folder, str(project))
-        for name in payloads.names():
-            payload = payloads.read(name, str(project))
+        for name in _in_order(client):
+            payload = payloads.read(name, str(project), client.name)
             begun = time.perf_counter()
-            trouble = _trouble(command, payload, environment, project)
-            yield Run(name, time.perf_counter() - begun, trouble)
+            said, trouble = _answer(command, payload, environment, project)
+            spent = time.perf_counter() - begun
+            yield Run(name, spent, trouble or _misspoken(name, said, client))
+
+
+def _in_order(client: Client) -> list[str]:
+    """The names of what it gave to hooks, as its events follow each other in a session."""
+    events = [row.event for row in client.rows]
+
+    def place(name: str) -> int:
+        event = name.partition("-")[0]
+        return events.index(event) if event in events else len(events)
+
+    return sorted(payloads.names(client.name), key=place)
 
 
 def _environment(folder: str, project: str) -> dict[str, str]:
@@ -89,12 +102,13 @@ def _environment(folder: str, project: str) -> dict[str, str]:
     return {**kept, **own, "CLAUDE_PROJECT_DIR": project}
 
 
-def _trouble(
+def _answer(
     command: Sequence[str],
     payload: Mapping[str, object],
     environment: Mapping[str, str],
     cwd: Path,
-) -> str:
+) -> tuple[str, str]:
+    """What it said, and what kept it from saying anything."""
     try:
         done = subprocess.run(
             command,
@@ -102,25 +116,25 @@ def _trouble(
             cwd=cwd,
             env=dict(environment),
             capture_output=True,
-            timeout=_PATIENCE,
+            timeout=PATIENCE,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"no answer within {_PATIENCE:.0f} s"
+        return "", f"no answer within {PATIENCE:.0f} s"
     except OSError as error:
-        return f"it cannot be started: {error.strerror or error}"
+        return "", f"it cannot be started: {error.strerror or error}"
     if done.returncode != 0:
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return one_line(f"exit code {done.returncode}: {last or 'nothing on stderr'}", 200)
-    return _misspoken(payload, done.stdout.decode("utf-8", "replace"))
+        return "", one_line(f"exit code {done.returncode}: {last or 'nothing on stderr'}", 200)
+    return done.stdout.decode("utf-8", "replace"), ""
 
 
-def _misspoken(payload: Mapping[str, object], said: str) -> str:
-    """What is wrong with what a hook *said*, if anything."""
-    if payload["hook_event_name"] == "PreCompact":
+def _misspoken(name: str, said: str, client: Client) -> str:
+    """What is wrong with what a hook *said* to the payload called *name*, if anything."""
+    if name == "PreCompact" and client.plain_notes:
         # The client gives it to the summariser as it stands.
         return "" if said.startswith("Keep word for word") and _WORKFLOW in said else _other(said)
-    restores = payload.get("source") == "compact"
+    restores = name == client.restored_by
     if not said and not restores:
         return ""
     try:

@@ -11,6 +11,7 @@ import click
 
 from holdfast import sync
 from holdfast.cli.terminal import can_ask, emit
+from holdfast.clients import CLAUDE, CLIENTS
 from holdfast.clock import Clock, iso
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Workflow
@@ -158,6 +159,12 @@ def _later(finished: Workflow, chosen: Workflow, synced: Synced) -> bool:
 
 
 pass_app = click.make_pass_decorator(App)
+agent_option = click.option(
+    "--agent",
+    type=click.Choice(list(CLIENTS)),
+    default=CLAUDE.name,
+    help="Which agent it is about; Claude Code unless named.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

@@ -18,8 +18,9 @@ from holdfast import compactions, hooklog, sessions, sync
 from holdfast.cli import terminal
 from holdfast.cli.app import App, dump, json_option, pass_app, say
 from holdfast.errors import IllegalMove
-from holdfast.plaintext import shorten, units
+from holdfast.plaintext import shorten
 from holdfast.project import variables_of_home
+from holdfast.room import units
 from holdfast.simulate import Cycle, InProcess, InSubprocess, Session, cycle
 from holdfast.store import COMMAND_WAIT
 

@@ -15,13 +15,15 @@ from holdfast import __version__, checkup, payloads
 from holdfast.checkup import delivered, kept
 from holdfast.checkup.finding import Finding
 from holdfast.cli import terminal
-from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.app import App, agent_option, dump, json_option, pass_app, say
 from holdfast.cli.terminal import put
+from holdfast.clients import CLAUDE, CLIENTS, Client
 from holdfast.errors import HoldfastError
 from holdfast.plaintext import one_line
 
 
 @click.command()
+@agent_option
 @click.option(
     "--delivery",
     is_flag=True,
@@ -36,20 +38,25 @@ from holdfast.plaintext import one_line
 @click.option("--fix", is_flag=True, help="Repair what can be repaired without a loss.")
 @json_option
 @click.pass_context
-def doctor(ctx: click.Context, delivery: bool, file: Path | None, fix: bool, as_json: bool) -> None:
+def doctor(
+    ctx: click.Context, agent: str, delivery: bool, file: Path | None, fix: bool, as_json: bool
+) -> None:
     """Check whether Holdfast works here. Exit code 1 when something is wrong."""
-    app = ctx.find_object(App)
+    app, client = ctx.find_object(App), CLIENTS[agent]
     if app is None or (file and not delivery) or (fix and delivery):
         raise click.UsageError("--transcript goes with --delivery, and --fix does not.")
-    whole = _deliver(app, file, as_json=as_json) if delivery else _check(app, fix, as_json=as_json)
-    ctx.exit(0 if whole else 1)
+    if delivery and client is not CLAUDE:
+        raise click.UsageError(f"--delivery reads transcripts of {CLAUDE.title} alone.")
+    if delivery:
+        ctx.exit(0 if _deliver(app, file, as_json=as_json) else 1)
+    ctx.exit(0 if _check(app, client, fix, as_json=as_json) else 1)
 
 
-def _check(app: App, fix: bool, *, as_json: bool) -> bool:
-    findings = list(_findings(app))
+def _check(app: App, client: Client, fix: bool, *, as_json: bool) -> bool:
+    findings = list(_findings(app, client))
     done = list(_repaired(app)) if fix and any(each.safe for each in findings) else []
     if done:
-        findings = list(_findings(app))
+        findings = list(_findings(app, client))
     wrong = [each for each in findings if each.level == "wrong"]
     if as_json:
         facts = {"version": __version__, "python": platform.python_version()}
@@ -60,9 +67,9 @@ def _check(app: App, fix: bool, *, as_json: bool) -> bool:
     return not wrong
 
 
-def _findings(app: App) -> Iterator[Finding]:
+def _findings(app: App, client: Client) -> Iterator[Finding]:
     synced = app.look(warn=False)  # that is a finding of its own
-    return checkup.examine(synced, app.surroundings)
+    return checkup.examine(synced, app.surroundings, client)
 
 
 def _repaired(app: App) -> Iterator[str]:
@@ -119,19 +126,26 @@ def _deliver(app: App, file: Path | None, *, as_json: bool) -> bool:
     return found.whole
 
 
+_RECORDED = sorted({name for agent in CLIENTS for name in payloads.names(agent)})
+
+
 @click.command()
-@click.argument("name", required=False, type=click.Choice(payloads.names()))
+@agent_option
+@click.argument("name", required=False, type=click.Choice(_RECORDED))
 @pass_app
-def payload(app: App, name: str | None) -> None:
+def payload(app: App, agent: str, name: str | None) -> None:
     """Print what the real client gives to the hooks of an event, as if it came from here.
 
     To try a hook by hand: holdfast payload PreCompact | holdfast hook
     """
+    known = payloads.names(agent)
     if name is None:
-        for each in payloads.names():
+        for each in known:
             say(each)
         return
-    say(json.dumps(payloads.read(name, app.surroundings.cwd), indent=2))
+    if name not in known:
+        raise click.BadParameter(f"of {agent} there are {', '.join(known)}.", param_hint="NAME")
+    say(json.dumps(payloads.read(name, app.surroundings.cwd, agent), indent=2))
 
 
 COMMANDS = (doctor, payload)

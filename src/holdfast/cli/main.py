@@ -29,6 +29,7 @@ from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator.bounds import LimitReached
 from holdfast.project import Surroundings
+from holdfast.wire import agents
 
 
 class Commands(click.Group):
@@ -74,10 +75,16 @@ def cli(ctx: click.Context) -> None:
 
 
 @cli.command("hook", add_help_option=True)
-def hook() -> None:
+@click.option("--part", type=click.IntRange(1), help="Answer with this part of the reading.")
+@click.option(
+    "--agent",
+    type=click.Choice(agents.NAMES),
+    help="Which agent asks; without it that is told from what it sends.",
+)
+def hook(**_: object) -> None:
     """Answer one hook event: JSON on stdin, the reply on stdout.
 
-    Registered in Claude Code's settings by `holdfast install`.
+    Registered by `holdfast install`.
     """
     # Only `holdfast hook --help` comes this way; __main__ takes the rest straight to the door.
     raise AssertionError("unreachable")

@@ -1,5 +1,7 @@
 """Hook input: bytes to a typed event. No input or output happens here.
 
+Fields and events have the names that Claude Code gives them; `agents` translates those of others.
+
 Every field may be missing, null or of another type than documented; such a field reads as None.
 Event names are strings and not an enum, because newer clients add names.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.errors import BadHookInput
 from holdfast.pipes import LARGEST, MOST_HOLDERS, holds_too_much
@@ -46,6 +48,12 @@ class ReadingPart(NamedTuple):
     envelope: Envelope
     source: str
     part: int
+
+
+class Prompt(NamedTuple):
+    """A prompt of somebody; what a session could not be told before, it is told with that."""
+
+    envelope: Envelope
 
 
 class FileChanged(NamedTuple):
@@ -102,6 +110,7 @@ Event: TypeAlias = (
     | PostCompact
     | SessionStart
     | ReadingPart
+    | Prompt
     | FileChanged
     | PreToolUse
     | ToolDone
@@ -111,8 +120,8 @@ Event: TypeAlias = (
 )
 
 
-def parse(raw: bytes, part: int = 0) -> Event:
-    """The event in *raw*, or BadHookInput with the reason. *part* is what the hook was asked for."""
+def payload_in(raw: bytes) -> dict[str, Any]:
+    """What a hook was given, or BadHookInput with the reason."""
     if len(raw) > LARGEST:
         raise BadHookInput(f"the hook input is larger than {LARGEST} bytes")
     if holds_too_much(raw):
@@ -125,6 +134,11 @@ def parse(raw: bytes, part: int = 0) -> Event:
         raise BadHookInput(f"the hook input is not JSON: {error}") from error
     if not isinstance(payload, dict):
         raise BadHookInput(f"the hook input is a JSON {type(payload).__name__}, not an object")
+    return payload
+
+
+def parse(payload: Mapping[str, object], part: int = 0) -> Event:
+    """The event that *payload* is, or BadHookInput. *part* is what the hook was asked for."""
     fields = _Fields(payload)
     name = fields.text("hook_event_name")
     if name is None:
@@ -217,6 +231,10 @@ def _pre_compact(envelope: Envelope, _: _Fields) -> Event:
     return PreCompact(envelope)
 
 
+def _prompt(envelope: Envelope, _: _Fields) -> Event:
+    return Prompt(envelope)
+
+
 def _other(envelope: Envelope, _: _Fields) -> Event:
     return Other(envelope)
 
@@ -225,6 +243,7 @@ _PARSERS: dict[str, Callable[[Envelope, _Fields], Event]] = {
     "PreCompact": _pre_compact,
     "SessionStart": _session_start,
     "PostCompact": _post_compact,
+    "UserPromptSubmit": _prompt,
     "FileChanged": _file_changed,
     "PreToolUse": _pre_tool_use,
     "PostToolUse": _tool_done,

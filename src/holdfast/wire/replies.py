@@ -1,18 +1,21 @@
 """Hook output: what each event may be told, and nothing else. No input or output happens here.
 
-PreCompact takes plain text or nothing: JSON would be shown to the person as an error or be read to
-the summariser as it stands. SessionStart takes JSON with context for the model and a line for the
-person. PreToolUse takes a fact for the model, or a refusal that it is told. No reply has exit code 2,
-because that would block the client.
+PreCompact takes a note for the summary or nothing. SessionStart takes context for the model and a line for
+the person. PreToolUse takes a fact for the model, or a refusal that it is told. In which words of its own
+an agent wants to be told is for `agents` to say. No reply has exit code 2, because that would block the
+client.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from holdfast.plaintext import CONTEXT_LIMIT, NOTE_LIMIT, one_line, shorten
+from holdfast.plaintext import NOTE_LIMIT, fitted, one_line, shorten
+
+if TYPE_CHECKING:
+    from holdfast.wire.agents.base import Agent, Said
 
 MESSAGE_LIMIT = 1_000
 
@@ -28,7 +31,7 @@ class Outcome(NamedTuple):
 class Nothing(NamedTuple):
     """Nothing to say."""
 
-    def outcome(self) -> Outcome:
+    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002  # as the others
         return Outcome()
 
 
@@ -37,8 +40,8 @@ class SummariserNote(NamedTuple):
 
     text: str
 
-    def outcome(self) -> Outcome:
-        return Outcome(shorten(self.text, NOTE_LIMIT).encode("utf-8", "replace"))
+    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002
+        return _printed(agent.noted(shorten(self.text, NOTE_LIMIT)))
 
 
 class NotSaved(NamedTuple):
@@ -46,7 +49,7 @@ class NotSaved(NamedTuple):
 
     cause: str
 
-    def outcome(self) -> Outcome:
+    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002
         line = f"Holdfast could not save the workflow: {self.cause}"
         return Outcome(stderr=one_line(line, MESSAGE_LIMIT), code=1)
 
@@ -57,19 +60,12 @@ class Restored(NamedTuple):
     context: str = ""
     message: str = ""
     watch: Sequence[str] = ()
+    whole: bool = False  # where the workflow stands, and not only that there is one
 
-    def outcome(self) -> Outcome:
-        reply: dict[str, object] = {}
-        specific: dict[str, object] = {}
-        if self.context:
-            specific["additionalContext"] = shorten(self.context, CONTEXT_LIMIT)
-        if self.watch:
-            specific["watchPaths"] = list(self.watch)
-        if specific:
-            reply["hookSpecificOutput"] = {"hookEventName": "SessionStart", **specific}
-        if self.message:
-            reply["systemMessage"] = one_line(self.message, MESSAGE_LIMIT)
-        return _json(reply) if reply else Outcome()
+    def outcome(self, agent: Agent, event: str) -> Outcome:
+        context = fitted(self.context, agent.takes.room)
+        message = one_line(self.message, MESSAGE_LIMIT)
+        return _printed(agent.restored(event, context, message, self.watch))
 
 
 class Reminder(NamedTuple):
@@ -77,8 +73,8 @@ class Reminder(NamedTuple):
 
     context: str
 
-    def outcome(self) -> Outcome:
-        return _pre_tool_use(additionalContext=shorten(self.context, CONTEXT_LIMIT))
+    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002
+        return _printed(agent.reminded(fitted(self.context, agent.takes.room)))
 
 
 class Denied(NamedTuple):
@@ -86,26 +82,35 @@ class Denied(NamedTuple):
 
     reason: str
 
-    def outcome(self) -> Outcome:
-        reason = shorten(self.reason, CONTEXT_LIMIT)
-        return _pre_tool_use(permissionDecision="deny", permissionDecisionReason=reason)
+    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002
+        return _printed(agent.denied(fitted(self.reason, agent.takes.room)))
 
 
-def _pre_tool_use(**specific: str) -> Outcome:
-    return _json({"hookSpecificOutput": {"hookEventName": "PreToolUse", **specific}})
-
-
-def _json(reply: Mapping[str, object]) -> Outcome:
-    return Outcome(json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace"))
+def _printed(said: Said) -> Outcome:
+    if said is None:
+        return Outcome()
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return Outcome(text.encode("utf-8", "replace"))
 
 
 Reply: TypeAlias = Nothing | SummariserNote | NotSaved | Restored | Reminder | Denied
+
+# What tells a session of its workflow: a start, or the first prompt that can.
+_TELLING = ("SessionStart", "UserPromptSubmit")
 
 
 def failed(event: str, cause: str) -> Reply:
     """What is left to say to *event* when its handler failed."""
     if event == "PreCompact":
         return NotSaved(cause)
-    if event == "SessionStart":
+    if event in _TELLING:
         return Restored(message=f"Holdfast could not restore the workflow: {cause}")
     return Nothing()
+
+
+def noted_by(reply: Reply, event: str, note: str) -> Reply:
+    """*reply* to *event* with a *note* for the person, where there is a line for one."""
+    if event not in _TELLING or not isinstance(reply, Nothing | Restored):
+        return reply
+    told = reply if isinstance(reply, Restored) else Restored()
+    return told._replace(message=" · ".join(filter(None, [told.message, note])))

@@ -10,10 +10,11 @@ import unicodedata
 from pathlib import Path
 
 from holdfast import hooklog, simulate
+from holdfast.capabilities import USUAL
 from holdfast.formats import registry
 from holdfast.hooks import full
-from holdfast.plaintext import CONTEXT_LIMIT, units
 from holdfast.project import Surroundings
+from holdfast.room import units
 from holdfast.testing import MovableClock, Project
 from holdfast.wire.replies import Outcome
 
@@ -106,4 +107,4 @@ def _is_in_order(outcome: Outcome) -> None:
         texts += [str(reply.get("systemMessage", "")), simulate.context_of(reply)]
     for text in texts:
         assert not (found := steers(text)), f"{found} in {text!r}"
-        assert units(text) <= CONTEXT_LIMIT
+        assert units(text) <= USUAL.room.most

@@ -16,6 +16,8 @@ from typing import Any, Self
 
 API_KEY = "sk-ant-made-up-for-the-stand-in-0000000000000000"
 DEADLINE = 45.0
+# JSON lines both ways.
+STREAMS = ("--input-format", "stream-json", "--output-format", "stream-json")
 
 
 class TooSlow(AssertionError):
@@ -48,21 +50,19 @@ def environment(home: Path, url: str, more: Mapping[str, str] | None = None) -> 
 
 @dataclass
 class PrintMode:
-    """`claude -p` with JSON lines both ways, as a context manager. `messages` is all it printed."""
+    """A client with JSON lines both ways, as a context manager. `messages` is all it printed."""
 
-    binary: Path
+    command: Sequence[str | Path]
     project: Path
     env: dict[str, str]
-    args: Sequence[str] = ()
     deadline: float = DEADLINE
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         self._errors: list[bytes] = []
         self._lines: queue.Queue[bytes | None] = queue.Queue()
-        streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         self.process = subprocess.Popen(
-            [self.binary, "-p", *streams, "--dangerously-skip-permissions", *self.args],
+            self.command,
             cwd=self.project,
             env=self.env,
             stdin=subprocess.PIPE,
@@ -138,6 +138,14 @@ class PrintMode:
         while (line := self._lines.get(timeout=self.deadline)) is not None:
             self.messages.append(json.loads(line))
         return status
+
+
+def print_mode(
+    binary: Path, project: Path, env: dict[str, str], args: Sequence[str] = ()
+) -> PrintMode:
+    """`claude -p`."""
+    command = [binary, "-p", *STREAMS, "--verbose", "--dangerously-skip-permissions", *args]
+    return PrintMode(command, project, env)
 
 
 def run(

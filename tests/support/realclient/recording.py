@@ -43,7 +43,9 @@ Run = Callable[[Path, Path], Recording]
 Record = Callable[[Run], Recording]
 
 
-def shared(file: Path, make: Callable[[], Recording]) -> Recording:
+def shared(
+    file: Path, make: Callable[[], Recording], request: type[Request] = Request
+) -> Recording:
     with FileLock(f"{file}.lock", timeout=LONGEST_RUN):
         if not file.exists():
             made = json.dumps(asdict(make()))
@@ -52,7 +54,7 @@ def shared(file: Path, make: Callable[[], Recording]) -> Recording:
             aside.rename(file)
     read = json.loads(file.read_text(encoding="utf-8"))
     return Recording(
-        [Request(**each) for each in read["requests"]],
+        [request(**each) for each in read["requests"]],
         [Seen(**each) for each in read["every"]],
         read["printed"],
         read["notes"],

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from realclient.client import PrintMode, environment, wait_until
+from realclient.client import PrintMode, environment, print_mode, wait_until
 from realclient.standin import StandIn
-from realclient.terminal import Terminal
+from realclient.terminal import Terminal, client_in_terminal
 
 PROBE = Path(__file__).with_name("probe.py")
 
@@ -46,7 +46,7 @@ class Sandbox:
         self._temporary = folder / "tmp"
         for each in (self.home, self.project, self._replies, self._temporary):
             each.mkdir(parents=True)
-        self._log = folder / "the log.jsonl"
+        self.log = folder / "the log.jsonl"
         self.hooks: dict[str, list[dict[str, Any]]] = {}
         self.settings: dict[str, Any] = {}  # beside the hooks
 
@@ -82,7 +82,7 @@ class Sandbox:
         script: str | Path = PROBE,
         **more: Any,
     ) -> dict[str, Any]:
-        words = ["-I", "-S", str(script), str(self._log), name]
+        words = ["-I", "-S", str(script), str(self.log), name]
         if stdout is not None:
             words.append(str(self.answer(name, stdout)))
         return command(sys.executable, *words, **more)
@@ -112,14 +112,14 @@ class Sandbox:
         return environment(self.home, stand_in.url, {**aside, **more})
 
     def client(self, binary: Path, stand_in: StandIn, *args: str, **more: str) -> PrintMode:
-        return PrintMode(binary, self.project, self.env(stand_in, **more), args)
+        return print_mode(binary, self.project, self.env(stand_in, **more), args)
 
     def terminal(self, binary: Path, stand_in: StandIn, *args: str, **more: str) -> Terminal:
-        return Terminal(binary, self.project, self.home, self.env(stand_in, **more), args)
+        return client_in_terminal(binary, self.project, self.home, self.env(stand_in, **more), args)
 
     def seen(self, event: str = "", name: str = "", /, **fields: Any) -> list[Seen]:
         """What the probes were given, in the order in which they started."""
-        raw = self._log.read_text(encoding="utf-8") if self._log.exists() else ""
+        raw = self.log.read_text(encoding="utf-8") if self.log.exists() else ""
         whole = raw[: raw.rfind("\n") + 1]  # a line that is being written is for the next look
         every = [Seen(**json.loads(line)) for line in whole.splitlines()]
         return chosen(every, event, name, **fields)

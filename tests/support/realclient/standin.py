@@ -18,6 +18,8 @@ from typing import Any, Self
 # No reply is held back longer than this, whatever a test forgets.
 LONGEST_HOLD = 60.0
 
+JSON, EVENT_STREAM = "application/json", "text/event-stream"
+
 SUMMARY = "<summary>The summary that the stand-in made.</summary>"
 
 
@@ -119,7 +121,7 @@ def _texts(message: Mapping[str, Any]) -> Iterator[str]:
             yield from _texts(block)
 
 
-class _Server(ThreadingHTTPServer):
+class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
@@ -157,7 +159,7 @@ class StandIn:
         self._closing = threading.Event()
 
     def __enter__(self) -> Self:
-        self._server = _Server(_handler(self))
+        self._server = self._listening(_handler(self))
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )
@@ -172,6 +174,9 @@ class StandIn:
         if kind is None and self._server.failures:
             raise self._server.failures[0]
 
+    def _listening(self, handler: type[BaseHTTPRequestHandler]) -> Server:
+        return Server(handler)
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}"
@@ -180,15 +185,28 @@ class StandIn:
         with self._lock:
             return f"{kind}_{next(self._ids):08}"
 
-    def answer(self, body: dict[str, Any], size: int) -> dict[str, Any]:
+    def serve(self, path: str, raw: bytes) -> tuple[bytes, str] | None:
+        """What a request is answered with, and its media type; None for a path of nobody's."""
+        if path == "/v1/messages/count_tokens":
+            return json.dumps({"input_tokens": len(raw) // 4}).encode(), JSON
+        if path != "/v1/messages":
+            return None
+        body = json.loads(raw)
         with self._lock:
-            request = Request(len(self.requests) + 1, body, size)
+            request = Request(len(self.requests) + 1, body, len(raw))
             self.requests.append(request)
+        message = self._message(request, self.reply_to(request))
+        if body.get("stream"):
+            return _events(message), EVENT_STREAM
+        return json.dumps(message).encode(), JSON
+
+    def reply_to(self, request: Request) -> Reply:
+        """What the model says, when it is time to say it."""
         reply = self.script(request) if self.script else None
         if reply is None:
             reply = self._scripted(request)
         self._hold(reply.hold)
-        return self._message(request, reply)
+        return reply
 
     def _scripted(self, request: Request) -> Reply:
         with self._lock:
@@ -240,32 +258,22 @@ def _handler(stand_in: StandIn) -> type[BaseHTTPRequestHandler]:
             """Nothing is printed: the requests are recorded."""
 
         def do_HEAD(self) -> None:
-            self._send(b"", "application/json")
+            self._send(b"", JSON)
 
         def do_GET(self) -> None:
             self._nothing_here()
 
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length", 0)))
-            path = self.path.partition("?")[0]
-            if path == "/v1/messages/count_tokens":
-                self._send_json({"input_tokens": len(raw) // 4})
-            elif path == "/v1/messages":
-                body = json.loads(raw)
-                message = stand_in.answer(body, len(raw))
-                if body.get("stream"):
-                    self._send(_events(message), "text/event-stream")
-                else:
-                    self._send_json(message)
-            else:
+            served = stand_in.serve(self.path.partition("?")[0], raw)
+            if served is None:
                 self._nothing_here()
+            else:
+                self._send(*served)
 
         def _nothing_here(self) -> None:
             stand_in.elsewhere.append(f"{self.command} {self.path}")
-            self._send(b'{"type": "error"}', "application/json", 404)
-
-        def _send_json(self, content: dict[str, Any]) -> None:
-            self._send(json.dumps(content).encode(), "application/json")
+            self._send(b'{"type": "error"}', JSON, 404)
 
         def _send(self, content: bytes, kind: str, status: int = 200) -> None:
             self.send_response(status)

@@ -34,27 +34,32 @@ def past_onboarding(home: Path, project: Path) -> None:
     (home / ".claude.json").write_text(json.dumps(noted), encoding="utf-8")
 
 
+def client_in_terminal(
+    binary: Path, project: Path, home: Path, env: dict[str, str], args: Sequence[str] = ()
+) -> Terminal:
+    """The interactive client."""
+    past_onboarding(home, project)
+    return Terminal([binary, "--dangerously-skip-permissions", *args], project, env)
+
+
 @dataclass
 class Terminal:
-    """The interactive client in a tmux server of its own, as a context manager."""
+    """A program in a tmux server of its own, as a context manager."""
 
-    binary: Path
+    command: Sequence[str | Path]
     project: Path
-    home: Path
     env: dict[str, str]
-    args: Sequence[str] = ()
     deadline: float = DEADLINE
 
     def __enter__(self) -> Self:
-        past_onboarding(self.home, self.project)
         # Not below the test's folder: the path of a socket may not be long.
         self._sockets = Path(tempfile.mkdtemp(prefix="holdfast-tmux-"))
         try:
             # More than one word: tmux starts the client itself, without a shell in between.
             without_tmux = ["env", "-u", "TMUX", "-u", "TMUX_PANE", "-u", "TMUX_TMPDIR"]
             size = ["-x", str(WIDTH), "-y", str(HEIGHT), "-c", str(self.project)]
-            client = [str(self.binary), "--dangerously-skip-permissions", *self.args]
-            self._tmux("new-session", "-d", *size, *without_tmux, *client)
+            program = [str(word) for word in self.command]
+            self._tmux("new-session", "-d", *size, *without_tmux, *program)
             self._pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))
         except BaseException:
             self._end()
@@ -111,4 +116,13 @@ class Terminal:
         self.wait_for(text)
         # An Enter that comes in the same burst as the text counts as a line break in a paste.
         time.sleep(0.3)
-        self._tmux("send-keys", "Enter")
+        self.enter()
+
+    def enter(self) -> None:
+        self.press("Enter")
+
+    def press(self, key: str) -> None:
+        self._tmux("send-keys", key)
+
+    def wait_for_end(self) -> None:
+        wait_until(self._has_ended, "the program ends", self.deadline)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from parts import put_together
-from realclient.client import DEADLINE, PrintMode
+from realclient.client import DEADLINE, PrintMode, print_mode
 from realclient.requests import words
 from realclient.sandbox import Sandbox
 from realclient.standin import Reply, Request, StandIn, Tool, calls
@@ -27,25 +27,13 @@ READING = {
 }
 
 
-class Workplace(Sandbox):
-    """A project with Holdfast's hooks, by default from the settings that a person would copy."""
+def with_holdfast() -> str:
+    """A PATH on which the package's `holdfast` is found first."""
+    return f"{COMMANDS}{os.pathsep}{os.environ['PATH']}"
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.hooks = json.loads((ROOT / "settings.example.json").read_text())["hooks"]
 
-    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
-        path = f"{COMMANDS}{os.pathsep}{os.environ['PATH']}"
-        return super().env(stand_in, **{"PATH": path, **more})
-
-    def write_user_settings(self) -> None:
-        """The same hooks for all projects, as a person may have them."""
-        settings = self.home / ".claude" / "settings.json"
-        self.write(settings, json.dumps({"hooks": self.hooks}))
-
-    def client_in(self, folder: Path, binary: Path, stand_in: StandIn) -> PrintMode:
-        """A client that was started somewhere else than in the project's own folder."""
-        return PrintMode(binary, folder, self.env(stand_in))
+class Work(Sandbox):
+    """What there is to do with Holdfast in a project, whichever agent works there."""
 
     def holdfast(self, *arguments: str, session: str = "") -> str:
         """A command, as a person or an agent would give it."""
@@ -79,20 +67,42 @@ class Workplace(Sandbox):
         return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 
 
+class Workplace(Work):
+    """A project with Holdfast's hooks, by default from the settings that a person would copy."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.hooks = json.loads((ROOT / "settings.example.json").read_text())["hooks"]
+
+    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
+        return super().env(stand_in, **{"PATH": with_holdfast(), **more})
+
+    def write_user_settings(self) -> None:
+        """The same hooks for all projects, as a person may have them."""
+        settings = self.home / ".claude" / "settings.json"
+        self.write(settings, json.dumps({"hooks": self.hooks}))
+
+    def client_in(self, folder: Path, binary: Path, stand_in: StandIn) -> PrintMode:
+        """A client that was started somewhere else than in the project's own folder."""
+        return print_mode(binary, folder, self.env(stand_in))
+
+
 def shell(line: str) -> Reply:
     """The agent runs a line in its shell."""
     return calls(Tool("Bash", {"command": line, "description": "a line"}))
 
 
 def ticks(step: int) -> str:
-    """The line that marks a step of `Workplace.plan` as taken."""
+    """The line that marks a step of `Work.plan` as taken."""
     return f"sed -i 's/^- \\[ \\] Take step {step}$/- [x] Take step {step}/' {PLAN}"
 
 
 def reading_in(request: Request) -> dict[str, str]:
     """The required reading that the model was sent, put together."""
-    # Wherever in the request a part stands, its label and its fence say what it is.
-    return {path: text + "\n" for path, text in put_together([request.text]).items()}
+    # Wherever in the request a part stands, its label and its fence say what it is. What an agent
+    # puts around it may end on the line of the last fence.
+    whole = request.text.replace("`</", "`\n</")
+    return {path: text + "\n" for path, text in put_together([whole]).items()}
 
 
 _TROUBLE = re.compile(

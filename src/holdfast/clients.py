@@ -1,0 +1,195 @@
+"""The programs whose hooks we can be: where each looks for them, and in which shape it wants them.
+
+What an agent says and what it may be told is in `wire/agents`. Here is what `install` and `doctor` have
+to know, one row a program, and only what was seen to work: docs/agents/ has the versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from holdfast.settings import RESTORE
+from holdfast.wire.events import NOTED, WRITES
+
+Scope: TypeAlias = Literal["user", "project", "local"]
+# What stands in a later one goes over what stands in an earlier one. Hooks of all of them run.
+SCOPES: tuple[Scope, ...] = ("user", "project", "local")
+# The tools whose calls are looked at, as a matcher has them.
+WRITING = "|".join(WRITES)
+NOTING = "|".join(NOTED)
+_RESTORING = "compact|resume|fork"
+_TRIGGERS = ("manual", "auto")
+
+
+class Row(NamedTuple):
+    """One group of hooks that is registered."""
+
+    event: str
+    matcher: str = ""  # "" where it is for all
+    parts: bool = False  # a hook for each part of the reading, instead of the main one
+    beside: bool = False  # run beside the conversation
+
+
+class Client(NamedTuple):
+    """One program, with the defaults that most of them share."""
+
+    name: str  # as --agent has it
+    title: str  # what people call it
+    program: str  # the command that starts it
+    tried: tuple[str, ...]  # the versions that Holdfast was tried with, the oldest first
+    update: str  # the command that brings it up to date
+    # Where hooks stand: for the user below the program's own folder, else below the project's root.
+    files: Mapping[Scope, str]
+    rows: tuple[Row, ...]  # what is registered
+    is_bridge: bool = False  # its file is a plugin that starts our hooks, and no settings
+    in_words: bool = False  # takes a program and arguments; else `command` is a line for a shell
+    windows_shell: Literal["cmd", "powershell"] = "cmd"  # what runs that line there
+    second: int = 1  # its timeouts count so many to a second
+    named: bool = False  # knows hooks by their names
+    fires_for: Mapping[str, tuple[str, ...]] = {}  # what sets an event off, where a matcher chooses
+    exact_matchers: bool = False  # a matcher is one word, and no pattern
+    empty_matchers: bool = True  # a matcher without a character is for all
+    beside_hooks: frozenset[str] | None = None  # all that it takes beside "hooks"; None: anything
+    with_comments: bool = False  # reads its file with comments in it
+    plugins_in: str = ""  # where, in its own folder, it notes plugins; "" where its settings do
+    plugin_removal: str = ""  # the command, with {plugin} and {scope}
+    plain_notes: bool = False  # gives what a hook prints before a compaction to the summariser
+    restored_by: str = "SessionStart-compact"  # of what it gave to hooks, what brings all back
+    trust: str = ""  # what only the person can do before the hooks run
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What a hook is told of who asks. Claude Code's are as they were before there were others."""
+        return () if self is CLAUDE else ("--agent", self.name)
+
+    @property
+    def look(self) -> str:
+        """The command that sees whether it works."""
+        return " ".join(["holdfast", "doctor", *self.said])
+
+    def command(self, verb: str, scope: Scope) -> str:
+        """`holdfast install` and the like, for this client."""
+        words = ["holdfast", verb, *self.said]
+        words += ["--scope", scope] if len(self.files) > 1 else []
+        return " ".join(words)
+
+
+CLAUDE = Client(
+    name="claude",
+    title="Claude Code",
+    program="claude",
+    tried=("2.1.197", "2.1.326"),
+    update="claude update",
+    files={
+        "user": "settings.json",
+        "project": ".claude/settings.json",
+        "local": ".claude/settings.local.json",
+    },
+    rows=(
+        Row("PreCompact"),
+        Row("SessionStart"),
+        Row("SessionStart", _RESTORING, parts=True),
+        # Waited for: run beside, it would be cut off where the client ends right after.
+        Row("PostCompact"),
+        Row("PreToolUse", WRITING),
+        # Read is waited for, so that the gate knows of it before the next call.
+        Row("PostToolUse", "Read"),
+        Row("PostToolUse", f"{WRITING}|{NOTING}", beside=True),
+        Row("PostToolUseFailure", "Bash", beside=True),
+        Row("TaskCreated", beside=True),
+        Row("TaskCompleted", beside=True),
+        Row("SubagentStart", beside=True),
+        Row("SubagentStop", beside=True),
+        Row("FileChanged", beside=True),
+    ),
+    in_words=True,
+    plain_notes=True,
+    fires_for={
+        "SessionStart": tuple(RESTORE),
+        "PreCompact": _TRIGGERS,
+        "PostCompact": _TRIGGERS,
+    },
+    plugin_removal="claude plugin uninstall {plugin} --scope {scope}",
+)
+_LIKE_CLAUDE = (
+    Row("PreCompact"),
+    Row("SessionStart"),
+    Row("SessionStart", _RESTORING, parts=True),
+    Row("PostCompact"),
+)
+CODEX = Client(
+    name="codex",
+    title="Codex",
+    program="codex",
+    tried=("0.169.0",),
+    update="npm install -g @openai/codex",
+    files={"user": "hooks.json"},
+    rows=_LIKE_CLAUDE,
+    fires_for={
+        "SessionStart": ("compact", "resume", "startup", "clear"),
+        "PreCompact": _TRIGGERS,
+        "PostCompact": _TRIGGERS,
+    },
+    beside_hooks=frozenset({"description"}),
+    plugins_in="config.toml",
+    plugin_removal="codex plugin remove {plugin}",
+    trust="open /hooks in Codex and trust them; until then they do not run, and it does not say so",
+)
+QWEN = Client(
+    name="qwen",
+    title="Qwen Code",
+    program="qwen",
+    tried=("0.24.4",),
+    update="npm install -g @qwen-code/qwen-code",
+    files={"user": "settings.json"},
+    rows=_LIKE_CLAUDE,
+    fires_for=CODEX.fires_for,
+    with_comments=True,
+    plugins_in="extensions/holdfast",
+    plugin_removal="qwen extensions uninstall {plugin}",
+)
+COPILOT = Client(
+    name="copilot",
+    title="Copilot",
+    program="copilot",
+    tried=("1.0.102",),
+    update="copilot update",
+    files={"user": "hooks/holdfast.json"},
+    rows=(Row("SessionStart"), Row("PreCompact"), Row("UserPromptSubmit")),
+    windows_shell="powershell",
+    fires_for={"PreCompact": _TRIGGERS},
+    empty_matchers=False,
+    restored_by="SessionStart-resume",
+    plugins_in="settings.json",
+    plugin_removal="copilot plugin uninstall {plugin}",
+)
+GEMINI = Client(
+    name="gemini",
+    title="Gemini CLI",
+    program="gemini",
+    tried=("0.61.0",),
+    update="npm install -g @google/gemini-cli",
+    files={"user": "settings.json"},
+    rows=(Row("SessionStart"), Row("PreCompress"), Row("BeforeAgent")),
+    windows_shell="powershell",
+    second=1000,
+    named=True,
+    fires_for={"SessionStart": ("startup", "resume", "clear"), "PreCompress": _TRIGGERS},
+    exact_matchers=True,
+    restored_by="BeforeAgent",
+    with_comments=True,
+)
+OPENCODE = Client(
+    name="opencode",
+    title="opencode",
+    program="opencode",
+    tried=("1.18.33",),
+    update="opencode upgrade",
+    files={"user": "plugins/holdfast.js"},
+    rows=(Row("plugin"),),  # it has the events; what is registered is the plugin
+    is_bridge=True,
+    in_words=True,
+    plain_notes=True,
+)
+CLIENTS = {each.name: each for each in (CLAUDE, CODEX, QWEN, COPILOT, GEMINI, OPENCODE)}

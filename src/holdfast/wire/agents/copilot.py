@@ -1,0 +1,78 @@
+"""GitHub Copilot CLI. Light.
+
+No event follows a compaction, and what a session was told at its start is gone then. One that begins may be
+cancelled, and begin again with the next prompt. Its transcript tells of one that was applied, and is named
+when it begins; so the workflow is told with the next prompt.
+"""
+
+from __future__ import annotations
+
+from holdfast.capabilities import Capabilities
+from holdfast.digests import digest
+from holdfast.room import Room
+from holdfast.wire.agents.base import Agent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.wire.agents.base import Payload, Said
+
+
+class Transcript:
+    """Each event is a line, with an id and a time. They are written some time after they have happened."""
+
+    marker = b"session.compaction_"
+
+    def compactions(self, record: object) -> list[str]:
+        if not isinstance(record, dict) or record.get("type") != _COMPLETE:
+            return []
+        data = record.get("data")
+        applied = isinstance(data, dict) and data.get("success") is True
+        return [_known_by(record)] if applied else []
+
+    def goes_on(self, record: object) -> bool | None:
+        event = record.get("type") if isinstance(record, dict) else None
+        return event == _START if event in {_START, _COMPLETE} else None
+
+
+_START, _COMPLETE = "session.compaction_start", "session.compaction_complete"
+
+
+def _known_by(event: Mapping[str, object]) -> str:
+    return digest(repr([event.get("id"), event.get("timestamp")]).encode("utf-8", "replace"))[:16]
+
+
+class Copilot(Agent):
+    """It takes a context by a name of its own, and shows nothing to the person."""
+
+    name = "copilot"
+    takes = Capabilities(room=Room(60_000), transcript=Transcript(), shows=False)
+    sources = {"new": "startup"}  # noqa: RUF012  # as in the base, where it is annotated
+
+    def given(self, payload: Payload) -> Payload:
+        return super().given(_of_camel_case(payload) if "sessionId" in payload else payload)
+
+    def restored(self, event: str, context: str, message: str, watch: Sequence[str]) -> Said:  # noqa: ARG002
+        return {"additionalContext": context} if context else None
+
+    def reminded(self, context: str) -> Said:
+        return {"additionalContext": context}
+
+
+# Events that were registered by their names in camelCase do not say which they are; their fields do.
+_FIELDS = {
+    "sessionId": "session_id",
+    "transcriptPath": "transcript_path",
+    "agentId": "agent_id",
+}
+_TOLD_BY = {"source": "SessionStart", "trigger": "PreCompact", "prompt": "UserPromptSubmit"}
+
+
+def _of_camel_case(payload: Payload) -> Payload:
+    named = {_FIELDS.get(key, key): value for key, value in payload.items()}
+    event = next((event for field, event in _TOLD_BY.items() if field in payload), None)
+    return named if event is None else {"hook_event_name": event, **named}
+
+
+AGENT = Copilot()

@@ -1,0 +1,368 @@
+"""What a session is told after a compaction, it is told exactly once, whatever comes at the same moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from asking import TIME, Asking, Codex, Copilot, Gemini, log_of
+
+from holdfast.locking import locked
+from holdfast.project import Surroundings
+from holdfast.simulate import encode
+from holdfast.testing import Project
+
+RESTORED = "# Workflow restored after the compaction: Work"
+RESUMED = "# Workflow taken up again with the resumed session: Work"
+
+
+def kept(project: Project, kind: str) -> list[Path]:
+    """What the user's folder has of that kind."""
+    folder = Path(Surroundings.from_environment(project.environment()).state_dir or "") / kind
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+# Codex, where a session that was compacted before it is resumed starts twice.
+
+
+def starts(codex: Codex, source: str) -> list[str]:
+    """What the main hook and the first two parts say, which run side by side."""
+    payload = codex.payload("SessionStart", source=source)
+    parts = [[], ["--part", "1"], ["--part", "2"]]
+    running = [codex.door().start(*codex.options(), *each) for each in parts]
+    return [codex.context(codex.door().finish(each, payload)) for each in running]
+
+
+def test_a_codex_session_that_starts_twice_is_told_once(work: Project) -> None:
+    """As resumed, with its parts; the second start says nothing, and no part of it."""
+    codex = Codex(work)
+    codex.compacts()
+    resumed = starts(codex, "resume")
+    assert resumed[0].startswith(RESUMED)
+    assert "The guide" in resumed[1]
+    assert starts(codex, "compact") == ["", "", ""]
+    assert "told when the session was resumed" in str(log_of(work)[-1]["decided"])
+    status = json.loads(work.run("status", "--json", session=codex.session).stdout)
+    assert status["compactions"]["count"] == 1
+
+
+def test_the_next_compaction_of_such_a_session_is_told(work: Project) -> None:
+    """And so is every one that begins in the same process."""
+    codex = Codex(work)
+    codex.compacts()
+    starts(codex, "resume")
+    starts(codex, "compact")
+    for _ in range(2):
+        codex.compacts("auto")
+        told = starts(codex, "compact")
+        assert told[0].startswith(RESTORED)
+        assert "The guide" in told[1]
+
+
+@pytest.mark.parametrize("before", [["resume"], ["compact", "resume"], ["startup"]], ids="-".join)
+def test_a_start_that_was_not_told_before_is_told(before: list[str], work: Project) -> None:
+    """No compaction began before the resume, or none since was told."""
+    codex = Codex(work)
+    for source in before:
+        starts(codex, source)
+    assert starts(codex, "compact")[0].startswith(RESTORED)
+
+
+def test_a_resume_that_tells_less_does_not_silence_what_follows(work: Project) -> None:
+    """The settings may have it say one line, or nothing."""
+    work.write(".claude/holdfast.toml", '[restore]\nresume = "line"\n')
+    codex = Codex(work)
+    codex.compacts()
+    assert RESUMED not in starts(codex, "resume")[0]
+    assert starts(codex, "compact")[0].startswith(RESTORED)
+
+
+def test_claude_code_is_told_at_every_start(work: Project) -> None:
+    """There a start after a compaction follows a PreCompact of its own, or one that failed."""
+    codex = Codex(work)
+    codex.options = lambda: ["--agent", "claude"]  # type: ignore[method-assign]
+    codex.compacts()
+    assert starts(codex, "resume")[0].startswith(RESUMED)
+    assert starts(codex, "compact")[0].startswith(RESTORED)
+
+
+# Copilot and Gemini, which are told with a prompt.
+
+
+def compacted(kind: type[Asking], project: Project) -> Asking:
+    asking = kind(project)
+    asking.fire("SessionStart", source="startup")
+    asking.prompt()
+    asking.compacts()
+    return asking
+
+
+PROMPTED = pytest.mark.parametrize("kind", [Copilot, Gemini])
+
+
+@PROMPTED
+def test_of_prompts_at_the_same_moment_one_is_told(kind: type[Asking], work: Project) -> None:
+    """The others go on at once."""
+    asking = compacted(kind, work)
+    payload = asking.payload("UserPromptSubmit", prompt="go on")
+    running = [asking.door().start(*asking.options()) for _ in range(4)]
+    for each in running:
+        assert each.stdin
+        each.stdin.write(encode(payload))
+        each.stdin.close()
+        each.stdin = None
+    outputs = [each.communicate(timeout=60)[0] for each in running]
+    assert sum(RESTORED.encode() in each for each in outputs) == 1
+    assert sum(bool(each) for each in outputs) == 1
+    assert asking.context(asking.prompt()) == ""
+
+
+@PROMPTED
+def test_whoever_is_killed_before_it_has_told_leaves_it_to_the_next(
+    kind: type[Asking], work: Project
+) -> None:
+    """Its stdout is full, so that it cannot end; then it is killed."""
+    asking = compacted(kind, work)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    while True:
+        try:
+            os.write(writing, b"x" * 4096)
+        except BlockingIOError:
+            break
+    os.set_blocking(writing, True)
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "hook", *asking.options()],
+        stdin=subprocess.PIPE,
+        stdout=writing,
+        env=work.environment(),
+        cwd=work.root,
+    )
+    assert killed.stdin
+    killed.stdin.write(encode(asking.payload("UserPromptSubmit", prompt="go on")))
+    killed.stdin.close()
+    with pytest.raises(subprocess.TimeoutExpired):
+        killed.wait(timeout=4)
+    assert asking.context(asking.prompt()) == ""  # the other is just telling
+    killed.send_signal(signal.SIGKILL)
+    killed.wait(timeout=60)
+    os.close(reading)
+    os.close(writing)
+    assert asking.context(asking.prompt()).startswith(RESTORED)
+    assert asking.context(asking.prompt()) == ""
+
+
+@PROMPTED
+def test_a_prompt_of_a_subagent_takes_nothing_from_its_caller(
+    kind: type[Asking], work: Project
+) -> None:
+    """Nor does one without a session."""
+    asking = compacted(kind, work)
+    assert asking.fire("UserPromptSubmit", prompt="x", agent_id="a1").stdout == b""
+    assert asking.fire("UserPromptSubmit", prompt="x", session_id=None).stdout == b""
+    assert asking.context(asking.prompt()).startswith(RESTORED)
+
+
+@PROMPTED
+def test_what_was_switched_off_is_not_told(kind: type[Asking], work: Project) -> None:
+    """It is over then, and not told later on."""
+    work.write(".claude/holdfast.toml", '[restore]\ncompact = "off"\n')
+    asking = compacted(kind, work)
+    assert asking.context(asking.prompt()) == ""
+    work.write(".claude/holdfast.toml", "")
+    assert asking.context(asking.prompt()) == ""
+
+
+@PROMPTED
+def test_records_of_sessions_that_never_come_back_are_pruned(
+    kind: type[Asking], work: Project
+) -> None:
+    """After a month, as all records of sessions."""
+    compacted(kind, work)
+    for each in [*kept(work, "transcribed"), *kept(work, "pending")]:
+        os.utime(each, (0, 0))
+    other = kind(work, "another")
+    other.fire("SessionStart", source="startup")
+    other.prompt()
+    other.compacts()
+    other.prompt()
+    assert len(kept(work, "transcribed")) == 2  # the record of the other, and its lock
+    assert not [each for each in kept(work, "pending") if each.suffix != ".lock"]
+
+
+def test_a_cancelled_compaction_of_copilot_is_not_told(work: Project) -> None:
+    """It begins again with the next prompt, and what was told with that would be gone."""
+    copilot = Copilot(work)
+    copilot.fire("PreCompact", trigger="auto")
+    copilot.applies("1", success=False)
+    assert copilot.context(copilot.prompt()) == ""
+    copilot.fire("PreCompact", trigger="auto")
+    assert copilot.context(copilot.prompt()) == ""
+    copilot.applies("2")
+    assert copilot.context(copilot.prompt()).startswith(RESTORED)
+    assert copilot.context(copilot.prompt()) == ""
+
+
+@pytest.mark.parametrize("first", ["start", "hook"])
+def test_a_first_compaction_of_copilot_by_hand(first: str, work: Project) -> None:
+    """It writes down that it begins before its hook is run, and by itself after that."""
+    copilot = Copilot(work)
+    copilot.applies("of an earlier day")
+    start = {"type": "session.compaction_start", "id": "0", "timestamp": TIME, "data": {}}
+    for step in ("start", "hook") if first == "start" else ("hook", "start"):
+        copilot.writes(start) if step == "start" else copilot.fire("PreCompact", trigger="x")
+    later = threading.Timer(0.4, copilot.applies, ["1"])
+    later.start()
+    told = copilot.context(copilot.prompt())
+    later.join()
+    assert told.startswith(RESTORED)
+    assert copilot.context(copilot.prompt()) == ""
+
+
+def test_copilot_writes_down_what_has_happened_some_time_later(work: Project) -> None:
+    """A prompt right behind a compaction waits for how it has ended."""
+    copilot = Copilot(work)
+    copilot.fire("PreCompact", trigger="manual")
+    copilot.writes({"type": "session.compaction_start", "id": "0", "timestamp": TIME, "data": {}})
+    later = threading.Timer(0.4, copilot.applies, ["1"])
+    later.start()
+    told = copilot.context(copilot.prompt())
+    later.join()
+    assert told.startswith(RESTORED)
+    assert copilot.context(copilot.prompt()) == ""
+
+
+def test_a_compaction_of_copilot_that_goes_on_holds_up_no_prompt(work: Project) -> None:
+    """It ends beside the turn; the prompt after that tells of it."""
+    copilot = Copilot(work)
+    copilot.fire("PreCompact", trigger="auto")
+    copilot.writes({"type": "session.compaction_start", "id": "0", "timestamp": TIME, "data": {}})
+    assert copilot.context(copilot.prompt()) == ""
+    copilot.applies("1")
+    assert copilot.context(copilot.prompt()).startswith(RESTORED)
+
+
+def test_what_copilot_compacted_before_hooks_were_there_is_over(work: Project) -> None:
+    """The transcript is read from where it is first heard of."""
+    copilot = Copilot(work)
+    copilot.applies("1")
+    copilot.fire("PreCompact", trigger="manual")
+    assert copilot.context(copilot.prompt()) == ""
+
+
+def test_a_copilot_session_that_is_resumed_after_its_compaction_is_told_once(
+    work: Project,
+) -> None:
+    """At its start; the prompt beside it says nothing."""
+    copilot = Copilot(work)
+    copilot.compacts()
+    assert copilot.context(copilot.fire("SessionStart", source="resume")).startswith(RESUMED)
+    assert copilot.context(copilot.prompt()) == ""
+    copilot.compacts()
+    assert copilot.context(copilot.prompt()).startswith(RESTORED)
+
+
+def test_gemini_is_told_with_its_first_prompt_what_there_is_to_say_at_a_start(
+    work: Project,
+) -> None:
+    """At the start itself it would be lost, or take the prompt with it."""
+    gemini = Gemini(work)
+    for source, words in (("startup", "`holdfast resume` prints"), ("resume", RESUMED)):
+        assert gemini.fire("SessionStart", source=source).stdout == b""
+        assert words in gemini.context(gemini.prompt())
+        assert gemini.context(gemini.prompt()) == ""
+
+
+def test_gemini_says_before_every_request_that_it_compresses(work: Project) -> None:
+    """Nothing is told or counted for that."""
+    gemini = Gemini(work)
+    for _ in range(3):
+        assert gemini.fire("PreCompact", trigger="auto").stdout == b""
+        assert gemini.context(gemini.prompt()) == ""
+    status = json.loads(work.run("status", "--json", session=gemini.session).stdout)
+    assert status["compactions"]["count"] == 0
+    assert work.state()["phase"]["current"] == 2
+
+
+def test_a_summary_of_gemini_that_is_written_again_is_no_other_one(work: Project) -> None:
+    """All messages are written anew whenever one of them changes."""
+    gemini = Gemini(work)
+    gemini.compacts()
+    assert gemini.context(gemini.prompt()).startswith(RESTORED)
+    gemini.compresses("snapshot-0")
+    assert gemini.context(gemini.prompt()) == ""
+    gemini.compresses("snapshot-5")
+    assert gemini.context(gemini.prompt()).startswith(RESTORED)
+
+
+def test_a_resumed_session_of_gemini_has_another_transcript(work: Project) -> None:
+    """What was told of the first one is not told again, and what is new in the second is."""
+    gemini = Gemini(work)
+    gemini.compacts()
+    gemini.prompt()
+    first = gemini.transcript
+    second = first.with_name("session-2026-11-19T07-00-session-.jsonl")
+    second.write_bytes(first.read_bytes())
+
+    def prompt() -> str:
+        return gemini.context(
+            gemini.fire("UserPromptSubmit", prompt="x", transcript_path=str(second))
+        )
+
+    assert prompt() == ""
+    gemini.compresses("snapshot-9")
+    with second.open("ab") as stream:
+        stream.write(first.read_bytes().splitlines(keepends=True)[-1])
+    assert prompt().startswith(RESTORED)
+    assert prompt() == ""
+
+
+def test_a_transcript_may_be_anything(work: Project) -> None:
+    """A folder, a FIFO, a device, a broken or an endless line; no prompt fails for that, or waits."""
+    gemini = Gemini(work)
+    gemini.fire("PreCompact", trigger="auto")
+    fifo = work.home / "fifo"
+    os.mkfifo(fifo)
+    for path in (str(work.home), str(fifo), "/dev/zero", "\ud800", "relative", 7):
+        answered = gemini.fire("UserPromptSubmit", prompt="x", transcript_path=path)
+        assert (answered.code, answered.stdout, answered.stderr) == (0, b"", "")
+    marked = b'{"$set": {"messages": [{"type": "user", "content": "<state_snapshot>'
+    gemini.transcript.parent.mkdir(parents=True, exist_ok=True)
+    for data in (marked, marked + b"\n", b"\0" * 100 + marked + b'"}]}}\n', b"[" * 3_000_000):
+        gemini.transcript.write_bytes(data)
+        answered = gemini.prompt()
+        assert (answered.code, answered.stdout, answered.stderr) == (0, b"", "")
+    with gemini.transcript.open("ab") as stream:
+        stream.write(b"\n")
+    gemini.compresses("1")
+    assert gemini.context(gemini.prompt()).startswith(RESTORED)
+
+
+def test_a_long_transcript_is_read_once(work: Project) -> None:
+    """What was read is not read again, also where it tells of nothing."""
+    gemini = Gemini(work)
+    gemini.fire("PreCompact", trigger="auto")
+    gemini.writes(*({"id": str(number), "content": "x" * 1000} for number in range(3000)))
+    assert gemini.context(gemini.prompt()) == ""
+    noted = next(each for each in kept(work, "transcribed") if each.suffix == ".json")
+    assert json.loads(noted.read_bytes())["offset"] == gemini.transcript.stat().st_size
+    gemini.compresses("1")
+    assert gemini.context(gemini.prompt()).startswith(RESTORED)
+
+
+def test_who_cannot_be_alone_says_nothing(work: Project) -> None:
+    """Another process is telling the session."""
+    gemini = Gemini(work)
+    gemini.compacts()
+    gemini.prompt()
+    gemini.compresses("next")
+    lock = next(each for each in kept(work, "transcribed") if each.suffix == ".lock")
+    with locked(lock, 0):
+        assert gemini.context(gemini.prompt()) == ""
+    assert gemini.context(gemini.prompt()).startswith(RESTORED)
