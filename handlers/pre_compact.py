@@ -48,8 +48,9 @@ def _note_compaction(synced: Synced, transcript: str | None) -> None:
     """For the event that comes after it, where that would not know."""
     if synced.takes.starts_twice:
         pending.note_compaction(synced.state_dir, synced.session, synced.place.now)
-    if synced.takes.prompted:
-        transcribed.follow(synced.state_dir, synced.session, transcript, synced.place.now)
+    if synced.takes.transcript:
+        told_by, now = synced.takes.transcript, synced.place.now
+        transcribed.follow(synced.state_dir, synced.session, transcript, told_by, now)
 
 
 def is_to_note(synced: Synced) -> bool:

@@ -25,7 +25,7 @@ def nothing_due(asked: Asked) -> bool:
     if asked.agent or not asked.session:
         return True
     kept = (homes.file_of(asked.state_dir, "pending", asked.session, end) for end in _ENDS)
-    if any(map(os.path.lexists, kept)):
+    if not asked.by.takes.keeps_starts and any(map(os.path.lexists, kept)):
         return False
     path, begin = _followed(asked)
     given = asked.text("transcript_path")

@@ -49,7 +49,9 @@ def prompted(
 ) -> replies.Reply:
     """What the session would be told at a start, if there was one or a compaction."""
     envelope = event.envelope
-    start = afterwards.enter_context(pending.turn(here.state_dir, envelope.session))
+    start = None
+    if not here.takes.keeps_starts:
+        start = afterwards.enter_context(pending.turn(here.state_dir, envelope.session))
     compacted = afterwards.enter_context(_compacted(envelope, here, clock))
     source = "compact" if compacted else start.source if start else None
     if source is None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holdfast.capabilities import USUAL
 from holdfast.plaintext import clean, quoted
 from holdfast.reading import Budget, Item, Plan, plan, resolve
-from holdfast.room import units
+from holdfast.room import Room, units
 from parts import put_together
 
 BUDGET = Budget(parts=12, a_file=60_000)
@@ -75,6 +75,38 @@ def test_the_budget_is_kept_and_what_was_left_out_is_said(
             assert item.trouble == "over the budget of 20,000 characters a file"
         elif item.trouble:
             assert item.trouble.startswith(f"over the budget of {parts} part")
+
+
+@given(st.lists(lines, min_size=1, max_size=3))
+def test_a_part_that_is_counted_in_bytes(
+    tmp_path_factory: pytest.TempPathFactory, files: list[list[str]]
+) -> None:
+    """None is over its room, and together they have everything."""
+    root = tmp_path_factory.mktemp("reading")
+    texts = {f"{number}.md": "\n".join([*each, "漢" * 4000]) for number, each in enumerate(files)}
+    made = planned(root, texts, Budget(99, 1_000_000, Room(9_500, in_bytes=True)))
+    assert all(len(part.encode()) <= 9_500 for part in made.parts)
+    arrived = put_together(list(made.parts))
+    for path, text in texts.items():
+        assert arrived[path].rstrip("\n") == quoted(text).rstrip("\n")
+
+
+@given(st.lists(st.integers(1, 20_000), min_size=1, max_size=9), st.integers(-10, 30_000))
+def test_the_one_part_that_comes_with_the_guidance(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], most: int
+) -> None:
+    """As many whole files as there is room for, and a reason for each of the others."""
+    root = tmp_path_factory.mktemp("reading")
+    texts = {f"{n}.md": "x" * size for n, size in enumerate(sizes)}
+    made = planned(root, texts, Budget(1, 60_000, Room(most), inline=True))
+    assert len(made.parts) <= 1
+    assert all(units(part) <= most for part in made.parts)
+    for item in made.items:
+        assert item.parts or item.trouble == "no room for it beside the guidance"
+    arrived = put_together(list(made.parts))
+    assert {path: text.strip() for path, text in arrived.items()} == {
+        item.path: texts[item.path] for item in made.items if item.parts
+    }
 
 
 def test_a_smaller_file_behind_one_that_does_not_fit_is_sent(tmp_path: Path) -> None:

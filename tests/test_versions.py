@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import Codex, Copilot
 
 from holdfast import registration, versions
 from holdfast.testing import Compactions, Project
@@ -35,8 +36,18 @@ def life(holdfast_project: Project, compaction_cycle: Compactions) -> Project:
     compaction_cycle.fire("TaskCreated", task_id="1", task_subject="Write the tests")
     compaction_cycle()
     project.run("remind", "Mind the gap", session=SESSION)
+    asked_by_others(project)
     edited(compaction_cycle, "two.py")
     return project
+
+
+def asked_by_others(project: Project) -> None:
+    """Agents of which more has to be known from one event to the next."""
+    door = Compactions(project).door()
+    for kind in (Codex, Copilot):
+        asking = kind(project, SESSION)
+        for event in ("PreCompact", "SessionStart", "PreCompact", "UserPromptSubmit"):
+            door.fire(asking.payload(event, source="resume", trigger="auto"), *asking.options())
 
 
 def edited(compaction_cycle: Compactions, name: str) -> None:
@@ -64,7 +75,7 @@ def kept(project: Project, kind: Kind) -> list[Path]:
         return sorted(users(project).glob("projects/*/compactions.jsonl"))
     folder = {"sidecar": "sidecars"}.get(kind, kind)
     top = private(project) if kind in IN_THE_PROJECT else users(project)
-    return sorted((top / folder).iterdir())
+    return sorted(each for each in (top / folder).iterdir() if each.suffix != ".lock")
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -332,6 +343,7 @@ def test_a_newer_record_of_a_session_is_not_used_and_left_alone(
     life.run("remind", "Again", session=SESSION)
     life.run("phase", "next", session=SESSION)
     compaction_cycle(in_process=False)
+    asked_by_others(life)
     assert untouched(files)
 
 

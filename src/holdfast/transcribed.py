@@ -30,6 +30,7 @@ _LARGEST = 64 * 1024
 _AT_ONCE = 32 * 1024 * 1024  # bytes that are read by one hook
 _LONGEST = 8 * 1024 * 1024  # bytes of a line that is understood
 _MOST_HOLDERS = 200_000  # objects and lists in it
+_TAIL = 1024 * 1024  # bytes in which a compaction has begun that goes on
 _WORTH_NOTING = 256 * 1024  # bytes that need not be read again
 _PATIENCE, _POLL = 0.5, 0.02  # seconds; what has happened may be written some time later
 _MOST = 50  # compactions that are known, the latest
@@ -52,14 +53,24 @@ class _News(NamedTuple):
     goes_on: bool = False  # whether one has begun that has not ended yet
 
 
-def follow(state_dir: str | None, session: str | None, path: str | None, now: datetime) -> None:
+def follow(
+    state_dir: str | None,
+    session: str | None,
+    path: str | None,
+    transcript: Transcript,
+    now: datetime,
+) -> None:
     """A compaction of *session* may come, of which the transcript at *path* will tell."""
     known = _recall(state_dir, session)
     if not state_dir or not session or not path or (known and known.path == path):
         return
-    # What is there when it is first heard of tells of what is over.
-    begin = _Known(path, 0, known.told) if known else _Known(path, _size(path))
-    _record(state_dir, session, begin, now)
+    if known is None:
+        # What has ended before is over. What has begun may be written down already.
+        known = _Known(path, max(_size(path) - _TAIL, 0))
+        known = known._replace(told=tuple(_news(known, transcript).compactions))
+    else:
+        known = _Known(path, 0, known.told)
+    _record(state_dir, session, known, now)
 
 
 def _size(path: str) -> int:
@@ -99,10 +110,9 @@ def turn(
         if path not in {None, known.path}:
             known = _Known(path or "", 0, known.told)
         news = _settled_news(known, transcript) if is_alone else _News(known.offset)
-        fresh = [each for each in news.compactions if each not in known.told]
-        after = _Known(known.path, news.upto, tuple(dict.fromkeys([*known.told, *fresh]))[-_MOST:])
-        yield (lambda: _record(state_dir, session, after, now)) if fresh else None
-        if fresh or news.goes_on:
+        after = _Known(known.path, news.upto, (*known.told, *news.compactions)[-_MOST:])
+        yield (lambda: _record(state_dir, session, after, now)) if news.compactions else None
+        if news.compactions or news.goes_on:
             return
         if news.marked or abs(news.upto - known.offset) > _WORTH_NOTING:
             _record(state_dir, session, after, now)
@@ -146,7 +156,7 @@ def _settled_news(known: _Known, transcript: Transcript) -> _News:
 
 
 def _news(known: _Known, transcript: Transcript) -> _News:
-    """What a transcript tells of from where it was read before."""
+    """What a transcript tells of, from where it was read before, that the session was not told."""
     try:
         begin, data = _read(known.path, known.offset)
     except (OSError, ValueError):
@@ -163,7 +173,8 @@ def _news(known: _Known, transcript: Transcript) -> _News:
             found += transcript.compactions(record)
             begun = transcript.goes_on(record)
             goes_on = goes_on if begun is None else begun
-    return _News(begin + end, found, bool(marked), goes_on)
+    fresh = [each for each in dict.fromkeys(found) if each not in known.told]
+    return _News(begin + end, fresh, bool(marked), goes_on)
 
 
 def _is_small(line: bytes) -> bool:
