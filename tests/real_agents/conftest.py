@@ -40,6 +40,12 @@ def placed(tmp_path: Path) -> Placed:
     return lambda kind: _place(kind, tmp_path)
 
 
+@pytest.fixture(scope="session")
+def made() -> Callable[[type[Place], Path], Place]:
+    """Places of several agents in one test."""
+    return _place
+
+
 def _place(kind: type[Place], folder: Path) -> Place:
     """The program is installed once and kept, so only the first run needs a network."""
     try:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
+import threading
 from typing import Any
 
 import pytest
 
-from otheragents.copilot import Copilot
+from otheragents.copilot import Copilot, outcomes
 from otheragents.service import Request
 from realclient.client import wait_until
 from realclient.recording import Recording
 from realclient.requests import asking, summaries
 from realclient.runs import part
 from realclient.sandbox import PROBE, command, context
+from realclient.standin import SUMMARY, Reply, says
 
 pytestmark = pytest.mark.needs("npm")
 
@@ -66,39 +66,30 @@ def conversation(place: Copilot) -> Recording:
 
 
 def automatic(place: Copilot) -> Recording:
-    """The window fills up: a turn that ends before the summary is there, and one that does not."""
+    """The window is full: a prompt that comes before the summary, and one that comes after it."""
     watched(place)
     place.write_settings()
-    told_by_prompt: dict[str, list[str]] = {}
+    in_time = threading.Event()
 
     def tokens(request: Request) -> int:
         return 5_000 if request.is_summary or "summarized" in request.text else place.full
 
-    with place.service(tokens=tokens) as stand_in, place.session(stand_in) as session:
+    def late(request: Request) -> Reply | None:
+        return says(SUMMARY, in_time) if request.is_summary else None
 
-        def outcomes() -> list[str]:
-            [file] = (place.home / ".copilot/session-state").glob("*/events.jsonl")
-            return completions(file)
-
-        for prompt in ("the first prompt", "the second prompt"):
-            session.say(prompt)
-        compacting = len(outcomes())
-        stand_in.queue += [place.shell("sleep 2"), place.shell("sleep 1")]
-        session.say("the prompt of a long turn")
-        wait_until(lambda: len(outcomes()) > compacting, "a compaction has come to an end")
+    with (
+        place.service(tokens=tokens, script=late) as stand_in,
+        place.session(stand_in) as session,
+    ):
+        session.say("the first prompt")
+        session.say("the second prompt")
+        session.say("the third prompt")
+        wait_until(lambda: "cancelled" in outcomes(place.home), "a compaction is cancelled")
+        in_time.set()
+        wait_until(lambda: "applied" in outcomes(place.home), "a compaction is applied")
         session.say("the prompt after the compaction")
-        told_by_prompt["outcomes"] = outcomes()
-    return Recording(stand_in.requests, place.seen(), [], told_by_prompt)
-
-
-def completions(transcript: Path) -> list[str]:
-    """How each compaction that a transcript tells of has ended."""
-    events = [json.loads(line) for line in transcript.read_text(encoding="utf-8").splitlines()]
-    return [
-        event["data"]["outcome"]
-        for event in events
-        if event["type"] == "session.compaction_complete"
-    ]
+        notes = {"outcomes": outcomes(place.home)}
+    return Recording(stand_in.requests, place.seen(), [], notes)
 
 
 @pytest.fixture(scope="module")
@@ -203,15 +194,14 @@ def test_after_a_compaction_the_session_does_not_start_again(talked: Recording) 
     assert request.text.count("of the last hook") == 1
 
 
-def test_a_compaction_that_the_end_of_a_turn_cancels_is_told_like_any_other(
+def test_a_compaction_that_the_next_prompt_cancels_is_announced_like_any_other(
     filled: Recording,
 ) -> None:
     """So the event proves nothing; the transcript tells how it ended."""
     announced = filled.seen("PreCompact", "probe", trigger="auto")
-    outcomes = filled.notes["outcomes"]
-    assert outcomes[0] == "cancelled"
-    assert outcomes[-1] == "applied"
-    assert len(announced) == len(outcomes) == len(summaries(filled.requests))
+    ended = filled.notes["outcomes"]
+    assert ended == ["cancelled", "applied"]
+    assert len(announced) == len(ended) == len(summaries(filled.requests))
     after = asking(filled.requests, "the prompt after the compaction")
     assert "summarized to free up context" in after.text
 

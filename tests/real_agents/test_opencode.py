@@ -6,9 +6,7 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +18,10 @@ from realclient.recording import Recording
 from realclient.requests import asking, summaries
 from realclient.standin import Tool, calls, says
 from realclient.terminal import Terminal
+from realclient.workplace import COMMANDS
 
 pytestmark = pytest.mark.needs("npm", "git")
 
-COMMANDS = Path(sys.executable).parent  # where the package's `holdfast` lies
 HOLDFAST = COMMANDS / "holdfast"
 SALT = "Never forget the salt"
 GUIDES = {
@@ -48,24 +46,7 @@ def begin(place: Opencode) -> None:
     subprocess.run(["git", "init", "-q"], cwd=place.project, check=True)
     reading = [word for path in GUIDES for word in ("--read", f"@{path}")]
     phases = ["--type", "implementation", "--phases", "Look,Build,Check"]
-    given(place, "start", "The long way", *phases, *reading, "--remind", SALT)
-
-
-def given(place: Opencode, *arguments: str, stdin: object = None, session: str = "") -> str:
-    """A command, as a person or an agent gives it, or a hook that is started."""
-    env = {"PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}", "HOME": str(place.home)}
-    done = subprocess.run(
-        [HOLDFAST, *arguments],
-        cwd=place.project,
-        env={**env, **({"CLAUDE_CODE_SESSION_ID": session} if session else {})},
-        input=json.dumps(stdin),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    place.holdfast("start", "The long way", *phases, *reading, "--remind", SALT)
 
 
 def hooks_run(place: Opencode) -> list[list[str]]:
@@ -101,7 +82,7 @@ def timeless(text: str) -> str:
 def conversation(place: Opencode) -> Recording:
     """Work, a compaction by hand, a restart, another compaction and a restart right after it."""
     begin(place)
-    place.install(HOLDFAST)
+    place.install()
     with OpencodeService() as stand_in:
         stand_in.queue = [
             says("Noted."),
@@ -141,8 +122,8 @@ def by_itself(place: Opencode) -> Recording:
     The plugin is installed for this project and for all projects.
     """
     begin(place)
-    place.install(HOLDFAST)
-    place.install(HOLDFAST, everywhere=True)
+    place.install()
+    place.plug(place.folders[1], HOLDFAST)
 
     def full(request: Request) -> int:
         compacted = summaries(stand_in.requests)
@@ -179,8 +160,8 @@ def guarded(place: Opencode) -> Recording:
     """
     begin(place)
     place.write("docs/long.md", "words\n" * 20_000)
-    given(place, "read", "@docs/long.md")
-    place.install(HOLDFAST)
+    place.holdfast("read", "@docs/long.md")
+    place.install()
     place.write(".claude/holdfast.toml", 'guard = "all"\n')
     (state,) = place.project.glob("untracked/workflow-state/*/*.json")
     patch = "*** Begin Patch\n*** Add File: c.py\n+c = 1\n*** End Patch"
@@ -202,7 +183,7 @@ def guarded(place: Opencode) -> Recording:
 def uninstalled(place: Opencode) -> Recording:
     """Holdfast is gone, and its plugin was left behind."""
     begin(place)
-    place.install(place.home / "gone" / "holdfast")
+    place.plug(place.folders[1], place.home / "gone" / "holdfast")
     with OpencodeService() as stand_in:
         stand_in.queue = [says("Noted."), shell("echo on the way")]
         with place.session(stand_in) as session:
@@ -411,7 +392,7 @@ def test_a_person_sees_it_in_the_terminal(placed: Placed) -> None:
     """A line in the corner, with the first prompt after the compaction."""
     place = placed(Opencode)
     begin(place)
-    place.install(HOLDFAST)
+    place.install()
     with (
         OpencodeService() as stand_in,
         Terminal(place.entered(place.command), place.project, place.env(stand_in)) as terminal,
@@ -431,7 +412,7 @@ def test_one_prompt_from_the_command_line(placed: Placed) -> None:
     """`opencode run` is told as well, and `--continue` is a session that goes on."""
     place = placed(Opencode)
     begin(place)
-    place.install(HOLDFAST)
+    place.install()
     with OpencodeService() as stand_in:
         place.run(stand_in, "run", "FIRST")
         place.run(stand_in, "run", "--continue", "SECOND")
@@ -451,7 +432,16 @@ def test_claude_code_leaves_the_same_files(run: Recording, placed: Placed) -> No
     def hook(event: str, **more: Any) -> None:
         about = {"session_id": session, "transcript_path": str(place.home / "t.jsonl")}
         payload = {**about, "cwd": str(place.project), "hook_event_name": event, **more}
-        given(place, "hook", stdin=payload)
+        # As the client starts it.
+        subprocess.run(
+            [HOLDFAST, "hook"],
+            cwd=place.project,
+            env={"PATH": os.environ["PATH"], "HOME": str(place.home)},
+            input=json.dumps(payload).encode(),
+            stdout=subprocess.DEVNULL,
+            timeout=60,
+            check=True,
+        )
 
     def used(name: str, tool_input: Mapping[str, str], error: str = "") -> None:
         event = "PostToolUseFailure" if error else "PostToolUse"
@@ -460,7 +450,7 @@ def test_claude_code_leaves_the_same_files(run: Recording, placed: Placed) -> No
     hook("SessionStart", source="startup")
     used("Write", {"file_path": str(place.project / "a.py")})
     used("Bash", {"command": "python3 -m unittest no_such_test"}, error="Exit code 1\n")
-    given(place, "phase", "next", session=session)
+    place.holdfast("phase", "next", session=session)
     used("Write", {"file_path": str(place.project / "b.py")})
     hook("PreCompact", trigger="manual", custom_instructions=None)
     summary = "<summary>The summary that the stand-in made.</summary>"

@@ -13,6 +13,7 @@ from otheragents.claude import Claude
 from otheragents.codex import Codex
 from otheragents.copilot import Copilot
 from otheragents.gemini import Gemini
+from otheragents.opencode import Opencode
 from otheragents.place import Place
 from otheragents.qwen import Qwen
 from realclient.recording import Recording
@@ -77,7 +78,9 @@ def states(place: Place) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module", params=[Codex, Qwen, Copilot, Gemini], ids=lambda kind: kind.agent)
+@pytest.fixture(
+    scope="module", params=[Codex, Qwen, Copilot, Gemini, Opencode], ids=lambda kind: kind.agent
+)
 def kind(request: pytest.FixtureRequest) -> type[Place]:
     asked: type[Place] = request.param
     return asked
@@ -115,10 +118,10 @@ def test_it_is_told_once_and_not_with_every_prompt(run: Recording) -> None:
 def test_compacted_by_itself_it_is_told_as_soon_as_the_agent_can_have_it(
     run: Recording, kind: type[Place]
 ) -> None:
-    """Codex: in the very next request. Qwen: in the one after that, which no longer has the old one.
+    """Codex and opencode: in the very next request. Qwen: in the one after that, which no longer has the old one.
     Where there is no event after a compaction: with the next prompt."""
     compaction = summaries(run.requests)[-1].number
-    if kind is Codex:
+    if kind in {Codex, Opencode}:
         told(run.requests[compaction], phase=3)
     elif kind is Qwen:
         told(run.requests[compaction + 1], phase=3)

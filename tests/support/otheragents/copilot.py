@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from otheragents import acp
@@ -27,6 +28,14 @@ class CopilotRequest(ChatRequest):
 @dataclass
 class CopilotService(Chat):
     asked = CopilotRequest
+
+
+def outcomes(home: Path) -> list[str]:
+    """How each compaction has ended, as the transcript of the only session tells."""
+    [transcript] = (home / ".copilot/session-state").glob("*/events.jsonl")
+    events = [json.loads(line) for line in transcript.read_text(encoding="utf-8").splitlines()]
+    ended = [each for each in events if each["type"] == "session.compaction_complete"]
+    return [each["data"]["outcome"] for each in ended]
 
 
 class Copilot(Place):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +23,6 @@ from otheragents.service import Service
 from realclient.client import DEADLINE, wait_until
 from realclient.standin import Reply, StandIn, Tool, calls
 
-COMMANDS = Path(sys.executable).parent  # where the package's `holdfast` lies
 # How opencode begins what it asks for a summary with.
 SUMMARY_PROMPT = "Here is the conversation so far"
 MODEL = {"providerID": "standin", "modelID": "stand-in"}
@@ -156,25 +153,33 @@ class OpencodeSession:
 class Opencode(Place):
     agent = "opencode"
     service = OpencodeService
+    shell = staticmethod(shell)
     window = 100_000
+    full = 99_000
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.server_log = folder / "serve.log"
-        for each in (self.home / ".config/opencode", self.project / ".opencode"):
-            self._with_library(each)
 
-    def _with_library(self, folder: Path) -> None:
-        """opencode gets its library for plugins from the registry, unless it is there by this."""
-        (folder / "node_modules").mkdir(parents=True)
-        needs = {"dependencies": {"@opencode-ai/plugin": VERSIONS["opencode"]}}
-        self.write(folder / "package-lock.json", json.dumps({"packages": {"": needs}}))
+    def write_settings(self, hooks: dict[str, Any] | None = None) -> None:
+        """There are no hooks to be written down; its settings are in its environment."""
 
-    def install(self, *program: str | Path, everywhere: bool = False) -> None:
-        """The plugin, for this project, or for all of this person's."""
-        folder = self.home / ".config/opencode" if everywhere else self.project / ".opencode"
+    def plug(self, folder: Path, *program: str | Path) -> None:
+        """The plugin by hand, in one of opencode's folders."""
         text = bridges.for_opencode([str(word) for word in program])
         self.write(folder / "plugins/holdfast.js", text)
+
+    @property
+    def folders(self) -> tuple[Path, Path]:
+        """Where opencode looks for plugins: for this person, and for this project."""
+        return self.home / ".config/opencode", self.project / ".opencode"
+
+    def _with_libraries(self) -> None:
+        """opencode gets its library for plugins from the registry, unless it is there by this."""
+        needs = {"dependencies": {"@opencode-ai/plugin": VERSIONS["opencode"]}}
+        for folder in self.folders:
+            (folder / "node_modules").mkdir(parents=True, exist_ok=True)
+            self.write(folder / "package-lock.json", json.dumps({"packages": {"": needs}}))
 
     def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
         limit = {"context": self.window, "output": 4000}
@@ -198,13 +203,13 @@ class Opencode(Place):
             **self.settings,
         }
         given = {
-            "PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}",
             "OPENCODE_CONFIG_CONTENT": json.dumps(settings),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
         }
+        self._with_libraries()
         return self.machine(**{**given, **more})
 
     @contextmanager
