@@ -18,6 +18,7 @@ SCOPES: tuple[Scope, ...] = ("user", "project", "local")
 # The tools whose calls are looked at, as a matcher has them.
 WRITING = "|".join(WRITES)
 NOTING = "|".join(NOTED)
+OUTDATED = "outdated"  # said of a plugin file that is not as this release would write it
 _RESTORING = "compact|resume|fork"
 _TRIGGERS = ("manual", "auto")
 

@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from holdfast import bridges, jsontext
-from holdfast.clients import CLAUDE, SCOPES, Client, Scope
+from holdfast.clients import CLAUDE, OUTDATED, SCOPES, Client, Scope
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.project import AGENT_DIRS, Surroundings, contains, root_for_new
 from holdfast.regular import decode_json, decode_toml, read_file
 
 LARGEST = 1024 * 1024
-OUTDATED = "outdated"  # said of a plugin that another release wrote
 _PLUGIN = "holdfast"
 
 

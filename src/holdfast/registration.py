@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from holdfast import bridges, commandline
-from holdfast.clients import CLAUDE, NOTING, WRITING, Client
+from holdfast.clients import CLAUDE, NOTING, OUTDATED, WRITING, Client
 from holdfast.settings import Settings
 
 NAME = "holdfast"
@@ -191,7 +191,7 @@ def _fault(client: Client, group: Mapping[str, Any], entry: Mapping[str, Any]) -
         return f"its timeout of {timeout} ends it after {timeout * 1000 // client.second} ms"
     if isinstance(entry.get("args"), list) and not client.in_words:
         return f'{client.title} does not know "args", so it starts `{entry["command"]}` alone'
-    if client.is_bridge and entry.get("outdated"):
+    if entry.get(OUTDATED) is True and client.is_bridge:
         return "it is not the plugin of this release, or was changed since"
     if group.get("matcher") == "" and not client.empty_matchers:
         return f"{client.title} takes no empty matcher"

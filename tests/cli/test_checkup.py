@@ -445,14 +445,34 @@ def test_hooks_that_codex_was_not_told_to_trust(agent: Agent) -> None:
     notes = agent.file.parent / "config.toml"
     assert "was told to trust 15 hooks" in str(agent.found("good"))
     trust(agent, enabled=False)
-    assert agent.only().what == "15 of 15 hooks switched off in Codex"
+    assert agent.only().what.startswith("15 of 15 hooks of the user settings")
+    assert agent.only().what.endswith("switched off in Codex")
     notes.write_text("model = 'x'\n", encoding="utf-8")
     found = agent.only()
-    assert found.what == "Codex was not told to trust 15 of 15 hooks"
+    assert found.what.startswith("Codex was not told to trust 15 of 15 hooks of the user settings")
     assert found.fix.startswith("open /hooks in Codex and trust them")
     assert notes.read_text(encoding="utf-8") == "model = 'x'\n"
     notes.unlink()
     assert agent.only().check == "trust"
+
+
+@of("codex")
+def test_the_plugins_hooks_that_codex_was_not_told_to_trust(agent: Agent) -> None:
+    """It notes them under the plugin's name; events that it does not know are not asked for."""
+    agent.file.unlink()
+    notes = agent.file.parent / "config.toml"
+    enabled = '[plugins."holdfast@holdfast"]\nenabled = true\n'
+    notes.write_text(enabled, encoding="utf-8")
+    what = "Codex was not told to trust 15 of 15 hooks of the plugin holdfast@holdfast"
+    assert [each.what for each in agent.found() if each.check == "trust"] == [what]
+    keys = [f"session_start:1:{part}" for part in range(12)]
+    keys += ["pre_compact:0:0", "post_compact:0:0", "session_start:0:0"]
+    tables = [
+        f'[hooks.state."holdfast@holdfast:hooks/hooks.json:{key}"]\ntrusted_hash = "sha256:0"\n'
+        for key in keys
+    ]
+    notes.write_text(enabled + "".join(tables), encoding="utf-8")
+    assert [each for each in agent.found() if each.check == "trust"] == []
 
 
 @of("codex")

@@ -297,6 +297,19 @@ def test_codex_is_not_told_to_trust_us(holdfast_project: Project, run: Run) -> N
     assert [each.name for each in notes.parent.iterdir()] == ["config.toml"]
 
 
+def test_a_file_that_codex_refuses(holdfast_project: Project, run: Run) -> None:
+    """Nothing is put in, since it would not run; what is in can be taken out."""
+    file = holdfast_project.home / USERS["codex"]
+    run("install", "--agent", "codex")
+    text = file.read_text(encoding="utf-8").replace("{\n", '{\n  "model": "x",\n', 1)
+    file.write_text(text, encoding="utf-8")
+    done = run("install", "--agent", "codex")
+    assert done.returncode == 1
+    assert 'was left alone: Codex refuses the whole file for its "model"' in done.stderr
+    assert run("uninstall", "--agent", "codex").returncode == 0
+    assert file.read_text(encoding="utf-8") == '{\n  "model": "x"\n}\n'
+
+
 def test_where_an_agent_was_told_to_look(holdfast_project: Project, run: Run) -> None:
     """Its own variable counts, as it does for the agent."""
     folder = holdfast_project.home / "elsewhere"

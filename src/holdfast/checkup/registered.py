@@ -42,7 +42,7 @@ def examine(here: Surroundings, client: Client = CLAUDE) -> Iterator[Finding]:
     yield from _missing(found, load(None, here.config_file).settings.parts, client)
     yield from _twice(found)
     yield from _programs(found, here)
-    yield from trusted.examine(client, folder, looked)
+    yield from trusted.examine(client, folder, found)
     if client is CLAUDE:
         yield from _server(found, clientsettings.servers(root, here))
 

@@ -9,58 +9,70 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from holdfast import clientsettings, registration
 from holdfast.checkup.finding import Finding
-from holdfast.clients import Client, Scope
-from holdfast.clientsettings import ClientSettings
+from holdfast.clients import Client
+from holdfast.clientsettings import mapping
 from holdfast.plaintext import counted
+from holdfast.registration import PLUGIN
+from holdfast.sources import Source
 
 _NOTES = "config.toml"
+_IN_PLUGIN = "hooks/hooks.json"
 
 
-def examine(
-    client: Client, folder: str | None, looked: Mapping[Scope, ClientSettings]
-) -> Iterator[Finding]:
-    """What is noted of the hooks of ours in the files of *client*."""
+def examine(client: Client, folder: str | None, found: Sequence[Source]) -> Iterator[Finding]:
+    """What is noted of the hooks of ours in each of *found*."""
     if not client.trust or folder is None:
         return
     notes = os.path.join(folder, _NOTES)
-    states = clientsettings.mapping(
-        clientsettings.mapping(clientsettings.toml(notes).get("hooks")).get("state")
-    )
-    ours = [key for each in looked.values() for key in _keys(each)]
-    noted = [clientsettings.mapping(states.get(key)) for key in ours]
-    untold = sum("trusted_hash" not in each for each in noted)
-    off = sum(each.get("enabled") is False for each in noted)
-    if not ours:
-        return
-    if untold:
-        what = f"{client.title} was not told to trust {_of(untold, ours)}"
-        cause = f"nothing in {notes} says so"
-        yield Finding("trust", "wrong", what, cause, client.trust)
-    elif off:
-        what = f"{_of(off, ours)} switched off in {client.title}"
-        yield Finding("trust", "wrong", what, f"{notes} says so", "switch them on in /hooks")
-    else:
-        what = f"{client.title} was told to trust {counted(len(ours), 'hook')}"
-        yield Finding(
-            "trust", "good", f"{what}; one that has changed since has to be trusted again"
-        )
+    states = mapping(mapping(clientsettings.toml(notes).get("hooks")).get("state"))
+    for source in found:
+        places = list(_places(source))
+        noted = [
+            next(
+                (
+                    mapping(states[file + place])
+                    for file in _files(source)
+                    if file + place in states
+                ),
+                {},
+            )
+            for place in places
+        ]
+        untold = sum("trusted_hash" not in each for each in noted)
+        off = sum(each.get("enabled") is False for each in noted)
+        hooks = f"{counted(len(places), 'hook')} of {source.name}"
+        if untold:
+            what = f"{client.title} was not told to trust {untold} of {hooks}"
+            yield Finding("trust", "wrong", what, f"nothing in {notes} says so", client.trust)
+        elif off:
+            what = f"{off} of {hooks} switched off in {client.title}"
+            yield Finding("trust", "wrong", what, f"{notes} says so", "switch them on in /hooks")
+        else:
+            what = f"{client.title} was told to trust {hooks}"
+            cause = "one that has changed since has to be trusted again"
+            yield Finding("trust", "good", what, cause)
 
 
-def _of(count: int, ours: list[str]) -> str:
-    return f"{count} of {counted(len(ours), 'hook')}"
+def _files(source: Source) -> tuple[str, ...]:
+    """What it may call the file that *source* stands in."""
+    if source.plugin:
+        return (f"{source.plugin}:{_IN_PLUGIN}",)
+    return source.path, os.path.realpath(source.path)
 
 
-def _keys(file: ClientSettings) -> Iterator[str]:
-    """Under what each hook of ours is noted: `FILE:session_start:0:0`."""
-    hooks = clientsettings.mapping(file.value.get("hooks"))
-    for event, groups in hooks.items():
+def _places(source: Source) -> Iterator[str]:
+    """Where each of our hooks stands in the file, as it says it: `:session_start:0:0`."""
+    value = clientsettings.read(source.path).value.get("hooks")
+    hooks = registration.hooks(PLUGIN) if source.plugin else mapping(value)
+    for event in dict.fromkeys(row.event for row in source.client.rows):
         name = re.sub(r"(?<!^)([A-Z])", r"_\1", event).lower()
+        groups = hooks.get(event)
         for number, group in enumerate(groups if isinstance(groups, list) else ()):
-            entries = clientsettings.mapping(group).get("hooks")
+            entries = mapping(group).get("hooks")
             for place, entry in enumerate(entries if isinstance(entries, list) else ()):
                 if registration.ours(entry):
-                    yield f"{file.path}:{name}:{number}:{place}"
+                    yield f":{name}:{number}:{place}"

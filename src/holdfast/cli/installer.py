@@ -202,7 +202,7 @@ def uninstall(app: App, agent: str, named: Scope | None, dry_run: bool) -> None:
     here = app.surroundings
     place = _place(here, agent, named)
     file = place.file
-    problem = file.problem or installing.unfit(file.value, place.client)
+    problem = file.problem or installing.unfit(file.value)
     if problem:
         raise HoldfastError(
             f"{file.path} was left alone: {problem}",
