@@ -181,6 +181,15 @@ def test_a_second_summariser_is_not_told_twice(host: Host, project: Path) -> Non
     assert told(host.request(session))[0].startswith(RESTORED)
 
 
+def test_a_summary_of_nothing_new_leaves_the_guidance_alone(host: Host, project: Path) -> None:
+    """Where the summariser has no message to see, the next request is the conversation's."""
+    session = Session(project).user("First question").assistant("Noted.").compacting()
+    host.compacts(session)
+    assert host.call(TRANSFORM, {}, {"messages": []}).texts == []
+    session.summary("S.").user("Second question")
+    assert told(host.request(session))[0].startswith(RESTORED)
+
+
 def test_opencodes_own_messages_stay_as_they_were(host: Host, project: Path) -> None:
     """The title is made from the same objects, at the same time."""
     answer = host.request(Session(project).user("First question"))
@@ -192,9 +201,12 @@ def test_a_prompt_that_was_taken_back_takes_nothing_with_it(host: Host, project:
     """What was told before it is told before the newest one then."""
     session = Session(project).user("First question")
     (text,) = told(host.request(session))
-    session.messages.clear()
-    answer = host.request(session.user("Another first question"))
+    del session.user("Another first question").messages[0]
+    answer = host.request(session)
     assert [said for _, said in answer.texts] == [text, "Another first question"]
+    # There it stays.
+    answer = host.request(session.assistant("Noted.").user("Second question"))
+    assert [said for _, said in answer.texts][:2] == [text, "Another first question"]
 
 
 # Sessions that this process of opencode has not begun.
@@ -251,6 +263,22 @@ def test_a_subagent_is_told_nothing(host: Host, project: Path) -> None:
     answer = host.call("shell.env", {"cwd": str(project), "sessionID": grandchild.id}, {"env": {}})
     assert answer.output["env"] == {"CLAUDE_CODE_SESSION_ID": main.id}
     assert len(told(host.request(main))) == 1
+
+
+def test_a_subagents_requests_start_nothing(
+    folder: Path, tmp_path: Path, plugin: Callable[..., Path]
+) -> None:
+    """There may be many of them."""
+    started = tmp_path / "started"
+    noting = script(tmp_path / "noting", f"open({str(started)!r}, 'w').close()")
+    child = Session(folder, parent=Session(folder).id).user("Look").assistant("Noted.")
+    with Host(folder, plugin(noting)) as host:
+        host.request(child.user("Look again"))
+        host.compacts(child.compacting())
+        host.request(child.summary("S.").user("Go on"))
+        assert not started.exists()
+        host.request(Session(folder).user("First question"))
+    assert started.exists()
 
 
 def test_a_shell_of_nobodys_session_is_left_alone(host: Host, project: Path) -> None:

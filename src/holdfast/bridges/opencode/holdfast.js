@@ -120,7 +120,7 @@ function conversation(messages) {
 }
 
 function newest(messages) {
-  return messages.toSorted((one, other) => one.info.time.created - other.info.time.created).at(-1)
+  return [...messages].sort((one, other) => one.info.time.created - other.info.time.created).at(-1)
 }
 
 /** Put what is told before the prompt that it belongs to; it is not stored, so each request needs it. */
@@ -213,7 +213,6 @@ class Bridge {
 
   /** The guidance for a session that begins or goes on; undefined where Holdfast did not answer. */
   async begin(session, talk) {
-    await this.settled()
     const from = source(session, talk)
     if (from === "compact") {
       // Here and not at the end of the compaction, after which opencode may be ended at once.
