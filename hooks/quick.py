@@ -181,8 +181,9 @@ def _deliver(_: Asked, answer: Answer, delivered: bytes | None) -> None:
     if "by_delivery" not in answer or delivered == answer["delivered"].encode():
         return
     from holdfast.atomic import replace_file
+    from holdfast.openflags import make_private
 
-    os.makedirs(os.path.dirname(answer["delivery"]), mode=0o700, exist_ok=True)
+    make_private(os.path.dirname(answer["delivery"]))
     replace_file(answer["delivery"], answer["delivered"].encode(), mode=0o600)
 
 

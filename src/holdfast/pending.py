@@ -23,6 +23,7 @@ from holdfast.capabilities import Capabilities
 from holdfast.errors import HoldfastError
 from holdfast.homes import file_of
 from holdfast.locking import locked
+from holdfast.openflags import make_private
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
 ALREADY_TOLD = "nothing: it was told when the session was resumed, just before"
@@ -122,7 +123,7 @@ def _note(state_dir: str | None, session: str | None, source: str, now: datetime
     if left_alone_in(_KIND, path):
         return
     with contextlib.suppress(OSError):  # then it is not told, or told twice
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         record = stamped(_KIND, {"since": source})
         replace_file(path, jsonlines.encode(record), mode=0o600)
         sessions.prune(state_dir, _KIND, now)

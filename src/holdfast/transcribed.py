@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast import jsonlines, pending, sessions
 from holdfast.atomic import replace_file
 from holdfast.homes import file_of
-from holdfast.openflags import BYTES, NO_WAIT
+from holdfast.openflags import BYTES, NO_WAIT, make_private
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def turn(
         yield None
         return
     with contextlib.suppress(OSError):  # then nobody can be alone
-        os.makedirs(os.path.dirname(_place(state_dir, session)), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(_place(state_dir, session)))
     with pending.alone(state_dir, _KIND, session, wait) as is_alone:
         known = _recall(state_dir, session) or _Known(path or "")
         if path not in {None, known.path}:
@@ -139,7 +139,7 @@ def _record(state_dir: str, session: str, known: _Known, now: datetime) -> None:
     if left_alone_in(_KIND, path):
         return
     with contextlib.suppress(OSError):  # then it is told once more
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         record = stamped(_KIND, known._asdict())
         replace_file(path, jsonlines.encode(record), mode=0o600)
         sessions.prune(state_dir, _KIND, now)
