@@ -48,9 +48,8 @@ def answer(
         return answered(event)
     from holdfast.hooks import turns
 
-    if isinstance(event, events.Prompt):
-        return turns.prompted(event, here, clock, entry, afterwards, answered)
-    return turns.started(event, here, clock, entry, afterwards, answered)
+    turn = turns.Turn(here, clock, entry, afterwards, answered)
+    return turn.prompted(event) if isinstance(event, events.Prompt) else turn.started(event)
 
 
 # What comes with every tool call or twelve at a time; logged only when it was told something.
