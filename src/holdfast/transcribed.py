@@ -146,11 +146,11 @@ def _record(state_dir: str, session: str, known: _Known, now: datetime) -> None:
 
 
 def _settled_news(known: _Known, transcript: Transcript) -> _News:
-    """What a transcript tells of, once it is known how a compaction has ended that has begun."""
+    """What a transcript tells of, once it is known how the last compaction that has begun has ended."""
     until = time.monotonic() + _PATIENCE
     while True:
         news = _news(known, transcript)
-        if news.compactions or not news.goes_on or time.monotonic() > until:
+        if not news.goes_on or time.monotonic() > until:
             return news
         time.sleep(_POLL)
 

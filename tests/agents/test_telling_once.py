@@ -225,6 +225,19 @@ def test_a_first_compaction_of_copilot_by_hand(first: str, work: Project) -> Non
     assert copilot.context(copilot.prompt()) == ""
 
 
+def test_two_compactions_of_copilot_right_behind_each_other_are_told_once(work: Project) -> None:
+    """How the second has ended is written down while the hook of the prompt runs already."""
+    copilot = Copilot(work)
+    copilot.compacts()
+    copilot.writes({"type": "session.compaction_start", "id": "0", "timestamp": TIME, "data": {}})
+    later = threading.Timer(0.2, copilot.applies, ["another"])
+    later.start()
+    told = copilot.context(copilot.prompt())
+    later.join()
+    assert told.startswith(RESTORED)
+    assert copilot.context(copilot.prompt()) == ""
+
+
 def test_a_compaction_of_copilot_that_goes_on_holds_up_no_prompt(work: Project) -> None:
     """It ends beside the turn; the prompt after that tells of it."""
     copilot = Copilot(work)
