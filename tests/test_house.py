@@ -24,7 +24,7 @@ from holdfast.formats.orchestrator import files as orchestrator_files
 from holdfast.formats.pipeline import places
 from holdfast.formats.skill import files as skill_files
 from holdfast.handlers import HANDLERS, PART, tool_done
-from holdfast.project import AGENT_DIRS
+from holdfast.project import AGENT_VARIABLES
 from holdfast.settings import RESTORE, Settings
 from holdfast.wire.agents import NAMES
 from holdfast.wire.events import NOTED
@@ -83,7 +83,7 @@ def test_the_settings_example_is_what_the_code_registers() -> None:
 def test_every_agent_is_known_everywhere() -> None:
     """To the door, to `install`, and with what it gave to hooks."""
     assert tuple(CLIENTS) == NAMES
-    assert tuple(AGENT_DIRS) == NAMES
+    assert tuple(AGENT_VARIABLES) == NAMES
     for name, client in CLIENTS.items():
         theirs = {
             payloads.read(each, ".", name)["hook_event_name"] for each in payloads.names(name)

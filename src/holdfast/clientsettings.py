@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from holdfast import bridges, jsontext
 from holdfast.clients import CLAUDE, OUTDATED, SCOPES, Client, Scope
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
-from holdfast.project import AGENT_DIRS, Surroundings, contains, root_for_new
+from holdfast.project import AGENT_VARIABLES, Surroundings, contains, root_for_new
 from holdfast.regular import decode_json, decode_toml, read_file
 
 LARGEST = 1024 * 1024
@@ -51,7 +51,7 @@ def path(scope: Scope, root: str, folder: str | None, client: Client = CLAUDE) -
     if folder is None:
         raise HoldfastError(
             "no home folder is known, so there are no settings of the user",
-            hint=f"Set HOME, or {AGENT_DIRS[client.name].variable} as for {client.title} itself.",
+            hint=f"Set HOME, or {AGENT_VARIABLES[client.name].home} as for {client.title} itself.",
         )
     return os.path.join(folder, client.files[scope])
 

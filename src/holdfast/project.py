@@ -21,7 +21,7 @@ class Surroundings(NamedTuple):
 
     cwd: str
     client_project: str | None  # CLAUDE_PROJECT_DIR: where the session started
-    session: str | None  # CLAUDE_CODE_SESSION_ID: which session a command was called from
+    session: str | None  # which session a command was called from
     state_dir: str | None  # the user's folder for logs and session records; None without a home
     config_file: str | None
     disabled: bool
@@ -44,7 +44,7 @@ class Surroundings(NamedTuple):
         return cls(
             cwd=cwd,
             client_project=environ.get("CLAUDE_PROJECT_DIR") or None,
-            session=environ.get("CLAUDE_CODE_SESSION_ID") or None,
+            session=_session(environ),
             state_dir=homes.for_state(environ),
             config_file=homes.below(homes.for_settings(environ), "holdfast.toml"),
             disabled=homes.is_switched_off(environ),
@@ -59,28 +59,35 @@ class Surroundings(NamedTuple):
         )
 
 
-class AgentDir(NamedTuple):
-    """How an agent finds the folder of what is the user's own."""
+class AgentVariables(NamedTuple):
+    """What the environment tells of an agent."""
 
-    variable: str  # what it looks at first
-    below: str  # where the folder lies below what stands there; "" where it is that itself
+    home: str  # names the folder of what is the user's own
+    below: str  # where that lies below what stands there; "" where it is that itself
     below_home: str  # where it lies otherwise
+    session: str = ""  # tells the agent's shell which session it belongs to
 
 
-AGENT_DIRS = {
-    "claude": AgentDir("CLAUDE_CONFIG_DIR", "", ".claude"),
-    "codex": AgentDir("CODEX_HOME", "", ".codex"),
-    "qwen": AgentDir("QWEN_HOME", "", ".qwen"),
-    "copilot": AgentDir("COPILOT_HOME", "", ".copilot"),
-    "gemini": AgentDir("GEMINI_CLI_HOME", ".gemini", ".gemini"),
-    "opencode": AgentDir("XDG_CONFIG_HOME", "opencode", ".config/opencode"),
+AGENT_VARIABLES = {
+    "claude": AgentVariables("CLAUDE_CONFIG_DIR", "", ".claude", "CLAUDE_CODE_SESSION_ID"),
+    "codex": AgentVariables("CODEX_HOME", "", ".codex", "CODEX_SESSION_ID"),
+    "qwen": AgentVariables("QWEN_HOME", "", ".qwen", "QWEN_CODE_SESSION_ID"),
+    "copilot": AgentVariables("COPILOT_HOME", "", ".copilot", "COPILOT_AGENT_SESSION_ID"),
+    "gemini": AgentVariables("GEMINI_CLI_HOME", ".gemini", ".gemini"),
+    "opencode": AgentVariables("XDG_CONFIG_HOME", "opencode", ".config/opencode"),
 }
+
+
+def _session(environ: Mapping[str, str]) -> str | None:
+    """The session of the shell. Where one agent has started another, that of the first in the table."""
+    told = (environ.get(each.session) for each in AGENT_VARIABLES.values() if each.session)
+    return next(filter(None, told), None)
 
 
 def _agent_dirs(environ: Mapping[str, str], cwd: str) -> dict[str, str]:
     home, found = homes.home(environ), {}
-    for agent, known in AGENT_DIRS.items():
-        chosen = environ.get(known.variable)
+    for agent, known in AGENT_VARIABLES.items():
+        chosen = environ.get(known.home)
         if chosen:  # a relative one counts from where the agent starts
             found[agent] = os.path.normpath(os.path.join(cwd, chosen, known.below))
         elif home:

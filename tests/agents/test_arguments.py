@@ -171,6 +171,6 @@ def test_handlers_and_domain_know_no_agent() -> None:
         for name in others
         if name in line.lower() or "wire.agents" in line or "wire import agents" in line
         # Where an agent keeps its settings is for `install`; the environment is read in one place.
-        if "AgentDir(" not in line
+        if "AgentVariables(" not in line
     ]
     assert not found

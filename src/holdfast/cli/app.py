@@ -106,7 +106,7 @@ class App:
         if not self.surroundings.session:
             raise IllegalMove(
                 f"no session is known here, so there is nothing to {purpose}",
-                hint="Claude Code sets CLAUDE_CODE_SESSION_ID in its shell; run this from there.",
+                hint="Agents tell it to their shell (Claude Code: CLAUDE_CODE_SESSION_ID); run this there.",
             )
         return self.surroundings.session
 
