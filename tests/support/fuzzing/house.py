@@ -10,12 +10,13 @@ import unicodedata
 from pathlib import Path
 
 from holdfast import hooklog, simulate
-from holdfast.capabilities import USUAL
 from holdfast.formats import registry
 from holdfast.hooks import full
 from holdfast.project import Surroundings
-from holdfast.room import units
+from holdfast.room import Room
 from holdfast.testing import MovableClock, Project
+from holdfast.wire.agents.base import Agent
+from holdfast.wire.agents.claude import AGENT as CLAUDE
 from holdfast.wire.replies import Outcome
 
 # Said here once more and otherwise than in plaintext.py, so that a slip there is noticed here.
@@ -64,10 +65,10 @@ class House:
         os.utime(target, (1, 1))
         return target
 
-    def fire(self, raw: bytes, *arguments: str) -> Outcome:
-        """One hook, whose answer and whose log have to be in order."""
+    def fire(self, raw: bytes, *arguments: str, by: Agent = CLAUDE) -> Outcome:
+        """One hook, asked *by* an agent, whose answer and whose log have to be in order."""
         outcome = full.run(raw, self.surroundings, self.project.clock, arguments)
-        _is_in_order(outcome)
+        _is_in_order(outcome, by.takes.room)
         self._nothing_was_unexpected()
         return outcome
 
@@ -96,7 +97,7 @@ class House:
                 raise AssertionError(f"{decided}: {entry['why']}")
 
 
-def _is_in_order(outcome: Outcome) -> None:
+def _is_in_order(outcome: Outcome, room: Room) -> None:
     assert outcome.code in _CODES, outcome
     texts = [outcome.stderr]
     try:
@@ -104,7 +105,8 @@ def _is_in_order(outcome: Outcome) -> None:
     except ValueError:
         texts.append(outcome.stdout.decode())
     else:
-        texts += [str(reply.get("systemMessage", "")), simulate.context_of(reply)]
+        texts += [str(reply.get(each, "")) for each in ("systemMessage", "additionalContext")]
+        texts.append(simulate.context_of(reply))
     for text in texts:
         assert not (found := steers(text)), f"{found} in {text!r}"
-        assert units(text) <= USUAL.room.most
+        assert room.taken(text) <= room.most

@@ -19,12 +19,13 @@ import orchestrated
 import pipework
 import skillwork
 from fuzzing.house import House, steers
-from holdfast import settings, simulate
+from holdfast import payloads, settings, simulate
 from holdfast.errors import HoldfastError
 from holdfast.formats.gated import reviews
 from holdfast.formats.orchestrator import plan as task_document
 from holdfast.formats.pipeline import definitions
 from holdfast.hooks import statusline
+from holdfast.wire import agents
 
 _SAMPLES = Path(__file__).parents[2] / "samples"
 CORPUS = Path(__file__).parents[2] / "security" / "corpus"
@@ -81,6 +82,58 @@ def _hook(house: House, data: bytes) -> None:
     house.fire(data)
     house.fire(data, "--part", "1")
     house.compact()
+
+
+_OF_OTHERS = _encoded(
+    *(
+        payloads.read(name, ".", agent)
+        for agent in agents.NAMES[1:]
+        for name in payloads.names(agent)
+    )
+)
+
+
+def _by_others(house: House, data: bytes) -> None:
+    """Whoever the registration says has sent it, and where nothing but its shape does."""
+    house.put("CLAUDE.local.md", _LOCAL)
+    for name in agents.NAMES[1:]:
+        house.fire(data, "--agent", name, by=agents.named(name))
+        house.fire(data, "--part", "1", "--agent", name, by=agents.named(name))
+    house.fire(data, by=agents.named(_WIDEST))
+
+
+_WIDEST = "opencode"  # of whoever a payload may seem to be from, the one that takes most
+_TRANSCRIPTS = tuple(
+    b"\n".join(json.dumps(each).encode() for each in records) + b"\n"
+    for records in (
+        [
+            {"type": "user.message", "data": {"content": "begin"}},
+            {"type": "session.compaction_start", "id": "1"},
+            {"type": "session.compaction_complete", "id": "2", "data": {"success": True, "outcome": "applied"}},
+        ],
+        [
+            {"id": "m1", "type": "user", "content": [{"text": "begin"}]},
+            {"$set": {"messages": [{"id": "s1", "type": "user", "content": [{"text": "<state_snapshot>so far</state_snapshot>"}]}]}},
+        ],
+    )
+)  # fmt: skip
+
+
+def _transcript(house: House, data: bytes) -> None:
+    """Of agents that tell of a compaction nowhere else."""
+    house.put("CLAUDE.local.md", _LOCAL)
+    for name, before, prompt in (
+        ("copilot", "PreCompact", "UserPromptSubmit"),
+        ("gemini", "PreCompress", "BeforeAgent"),
+    ):
+        path = house.put(f"{name}.jsonl", b"")
+        session = simulate.Session(name, str(house.project.root))
+        for event in (before, prompt, prompt):
+            payload = session.payload(
+                event, trigger="auto", prompt="go on", transcript_path=str(path)
+            )
+            house.fire(simulate.encode(payload), "--agent", name, by=agents.named(name))
+            path.write_bytes(data)
 
 
 def _status_line(house: House, data: bytes) -> None:
@@ -263,6 +316,8 @@ def _own(house: House, data: bytes) -> None:
 _RUN = "workflow/user-auth"
 TARGETS: Mapping[str, Target] = {
     "hook": Target(_PAYLOADS, _hook),
+    "other-agents": Target(_OF_OTHERS, _by_others),
+    "transcript": Target(_TRANSCRIPTS, _transcript),
     "status-line": Target(_PAYLOADS[-1:], _status_line),
     "local": Target((_LOCAL, _FRONT), _markdown("CLAUDE.local.md")),
     "plan": Target((_PLAN,), _markdown("CLAUDE/Plan/001-pages/PLAN.md")),
