@@ -104,6 +104,10 @@ class Codex(Asking):
 
 
 class Qwen(Asking):
+    @property
+    def transcript(self) -> Path:
+        return self.project.home / ".qwen/projects/w/chats" / f"{self.session}.jsonl"
+
     def fields(self, event: str) -> dict[str, Any]:
         known = {"timestamp": TIME, "permission_mode": "auto"}
         if event == "SessionStart":

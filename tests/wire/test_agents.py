@@ -46,6 +46,18 @@ def test_a_recorded_payload_is_claude_codes(name: str, tmp_path: Path) -> None:
     assert agents.recognised(payloads.read(name, str(tmp_path))) == "claude"
 
 
+@pytest.mark.parametrize("name", payloads.names())
+@pytest.mark.parametrize("field", ["timestamp", "turn_id", "prompt_id", "permission_mode", "model"])
+def test_a_newer_claude_code_that_sends_what_others_send_is_no_other(
+    field: str, name: str, tmp_path: Path
+) -> None:
+    """With one field more, PreCompact would have been answered with JSON, as another agent wants it."""
+    payload = payloads.read(name, str(tmp_path))
+    written = f"/home/u/.claude/projects/-home-u-chats/{payload['session_id']}.jsonl"
+    newer = {**payload, "transcript_path": written, "timestamp": "2027-01-01T00:00:00Z", field: "x"}
+    assert agents.recognised(newer) == "claude"
+
+
 @pytest.mark.parametrize("event", FIRED)
 @pytest.mark.parametrize("name", agents.NAMES)
 def test_an_agent_is_known_by_its_payload(name: str, event: str, holdfast_project: Project) -> None:

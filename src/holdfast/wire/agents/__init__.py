@@ -29,10 +29,13 @@ def named(name: str) -> Agent:
 def recognised(payload: Mapping[str, object]) -> str:
     """The name of the agent that has sent *payload*, by its shape; what fits none is the usual one's.
 
-    opencode is not told from Claude Code, whose shape our plugin there uses.
+    opencode is not told from Claude Code, whose shape our plugin there uses. Where the transcript is
+    named as Claude Code names it, no further field can tell otherwise: a newer client may send any.
     """
     event, transcript = payload.get("hook_event_name"), payload.get("transcript_path")
     folder, file = _ends(transcript)
+    if folder != _OF_CHATS and file == f"{payload.get('session_id')}.jsonl":
+        return USUAL
     if "turn_id" in payload or file.startswith("rollout-"):
         return "codex"
     if "sessionId" in payload and event is None:
@@ -43,13 +46,14 @@ def recognised(payload: Mapping[str, object]) -> str:
         # A session that is not written down: Claude Code always names a file.
         bare = "transcript_path" in payload and transcript is None
         return "codex" if bare and "permission_mode" in payload else USUAL
-    if "permission_mode" in payload or "prompt_id" in payload:
+    if folder == _OF_CHATS and ("permission_mode" in payload or "prompt_id" in payload):
         return "qwen"
     if file == "events.jsonl" or "transcript_path" not in payload:
         return "copilot"
-    return "gemini" if folder == "chats" else USUAL
+    return "gemini" if folder == _OF_CHATS else USUAL
 
 
+_OF_CHATS = "chats"  # the folder in which Qwen and Gemini keep transcripts
 _OF_GEMINI = {
     *("PreCompress", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel"),
     *("BeforeToolSelection", "BeforeTool", "AfterTool"),
