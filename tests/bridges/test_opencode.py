@@ -377,6 +377,20 @@ def test_what_was_too_long_to_be_sent_is_asked_for(host: Host, project: Path) ->
     assert use(host, session, "edit", {"filePath": "b.py"}).output["output"] == "Done."
 
 
+def test_what_was_not_opened_keeps_a_change_back(host: Host, project: Path) -> None:
+    """Where the project wants it so, until it is opened."""
+    (project / ".claude").mkdir(exist_ok=True)
+    (project / ".claude/holdfast.toml").write_text('gate = "block"\n', encoding="utf-8")
+    (project / "docs/long.md").write_text("words\n" * 20_000, encoding="utf-8")
+    holdfast(project, "read", "@docs/long.md")
+    session = Session(project).user("First question").assistant("Noted.").compacting()
+    host.request(session.summary("S.").user("On"))
+    assert "docs/long.md" in (use(host, session, "edit", {"filePath": "a.py"}).error or "")
+    use(host, session, "read", {"filePath": str(project / "docs/long.md")})
+    host.settled()
+    assert use(host, session, "edit", {"filePath": "a.py"}).error is None
+
+
 # Whatever goes wrong, opencode goes on, and the person is told once.
 
 
@@ -511,6 +525,35 @@ os.execv({HOLDFAST!r}, ["holdfast", *sys.argv[1:]])
         answer = host.request(session.assistant("Noted.").user("Second question"))
     assert told(answer)[0].startswith(RESUMED)
     assert answer.texts[-1] == ("user", "Second question")
+
+
+@pytest.mark.parametrize("failing", [("SessionStart",), ("PostCompact", "SessionStart")])
+def test_a_second_try_counts_no_second_compaction(
+    failing: tuple[str, ...], project: Path, tmp_path: Path, plugin: Callable[..., Path]
+) -> None:
+    """Where the model has not answered in between. What Holdfast has noted is not said again; what failed is."""
+    once = script(
+        tmp_path / "once",
+        f"""
+import json, subprocess
+payload = sys.stdin.read()
+event = json.loads(payload)["hook_event_name"]
+mark = {str(tmp_path)!r} + "/failed at " + event
+if event in {failing!r} and not os.path.exists(mark):
+    open(mark, "w").close()
+    sys.exit("The disk is full.")
+done = subprocess.run([{HOLDFAST!r}, *sys.argv[1:]], input=payload, text=True)
+sys.exit(done.returncode)
+""",
+    )
+    session = Session(project).user("First question").assistant("Noted.").compacting()
+    with Host(project, plugin(once)) as host:
+        assert told(host.request(session.summary("S.").user("Second question"))) == []
+        (text,) = told(host.request(session.user("Third question")))
+    assert SALT in text
+    noted = json.loads(holdfast(project, "status", "--json"))["compactions"]
+    assert noted["count"] == 1
+    assert SALT in str(noted["last"]["missing"])
 
 
 @pytest.mark.parametrize("trouble", ["throws", "rejects", "nonsense"])

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from holdfast.project import AGENT_VARIABLES
 from holdfast.testing import Compactions, MovableClock, Project
 
 
@@ -82,6 +83,15 @@ def test_wrong_use_says_what_is_wrong(
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert holdfast_project.state_files()[0].read_bytes() == before
+
+
+def test_a_session_that_is_missing_names_what_tells_it(holdfast_project: Project) -> None:
+    """The hint named Claude Code's variable alone."""
+    start(holdfast_project)
+    told = [each.session for each in AGENT_VARIABLES.values() if each.session]
+    assert len(told) > 1
+    shown = holdfast_project.run("switch", "Feature X", check=False).stderr
+    assert [name for name in told if name not in shown] == []
 
 
 def test_the_last_phase_has_no_next(holdfast_project: Project) -> None:

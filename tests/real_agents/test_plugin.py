@@ -82,6 +82,8 @@ def run(
                 session.say("the first prompt; $(touch run-by-a-shell) `touch run-by-a-shell`")
                 stand_in.queue += [place.shell("echo '$(touch run-by-a-shell)'")]
                 session.say("use the shell")
+                stand_in.queue += [place.shell("make check")]
+                session.say("check it")
                 session.compact()
                 session.say("the prompt after the compaction")
         notes = {
@@ -101,6 +103,14 @@ def test_the_workflow_and_all_of_its_reading_are_there_after_a_compaction(run: R
     assert f"is in phase 1 of {STEPS}: Stage 1. Status: in progress." in request.text
     sent = reading_in(request)
     assert {path: sent.get(path) for path in READING} == READING
+
+
+def test_a_check_is_noted_where_the_shell_has_claude_codes_name(run: Recording) -> None:
+    """Codex calls it so, and does not tell how a command ended; it was said that nothing is noted there."""
+    request = asking(run.requests, "the prompt after the compaction")
+    noted = [line for line in request.text.splitlines() if "Last check: `make check`" in line]
+    seen = [line.endswith("its result was not seen") for line in noted]
+    assert seen == ([True] if run.notes["agent"] == "codex" else [])
 
 
 def test_the_state_was_saved_and_the_trees_files_are_left_alone(run: Recording) -> None:

@@ -20,9 +20,12 @@ from holdfast.formats.registry import every, format_of
 from holdfast.guidance import for_person
 from holdfast.naming import find
 from holdfast.plaintext import clean, escaped, one_line
-from holdfast.project import Surroundings
+from holdfast.project import AGENT_VARIABLES, Surroundings
 from holdfast.store import COMMAND_WAIT
 from holdfast.sync import Synced
+
+# What agents tell their shell by which session it belongs to.
+_SESSION_VARIABLES = ", ".join(each.session for each in AGENT_VARIABLES.values() if each.session)
 
 
 class Failed(click.ClickException):
@@ -106,7 +109,7 @@ class App:
         if not self.surroundings.session:
             raise IllegalMove(
                 f"no session is known here, so there is nothing to {purpose}",
-                hint="Agents tell it to their shell (Claude Code: CLAUDE_CODE_SESSION_ID); run this there.",
+                hint=f"Run this in an agent's shell that has one of these variables: {_SESSION_VARIABLES}.",
             )
         return self.surroundings.session
 

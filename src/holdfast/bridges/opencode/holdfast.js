@@ -214,9 +214,12 @@ class Bridge {
   /** The guidance for a session that begins or goes on; undefined where Holdfast did not answer. */
   async begin(session, talk) {
     const from = source(session, talk)
-    if (from === "compact") {
+    if (from === "compact" && session.ended !== talk.compacted) {
       // Here and not at the end of the compaction, after which opencode may be ended at once.
-      await this.ask("PostCompact", session, { trigger: talk.trigger, compact_summary: talk.summary })
+      const more = { trigger: talk.trigger, compact_summary: talk.summary }
+      const noted = await this.ask("PostCompact", session, more)
+      // It counts: a second try, for the guidance, does not say it again.
+      if (noted !== undefined) session.ended = talk.compacted
     }
     const printed = await this.ask("SessionStart", session, { source: from })
     const reply = this.parsed(printed)
