@@ -84,7 +84,7 @@ def test_a_ledger_cannot_bring_in_a_file_from_elsewhere(
     holdfast_project.write(".claude/holdfast/ledger.json", json.dumps(record))
     done = holdfast_project.run("undo", check=False)
     assert done.returncode == 1
-    assert "not where it should be" in done.stderr
+    assert "leads outside" in done.stderr
     assert holdfast_project.states() == []
 
 
