@@ -166,7 +166,7 @@ class Gated(Track):
         if self.made == 16:
             return ["gate", "complete", *where]
         if self.made > 16:
-            return ["gate", "validate", self._slug]
+            return ["gate", "validate", *where]
         return ["gate", *steps[(self.made - 1) % 3], *where]
 
     def wanted(self) -> object:

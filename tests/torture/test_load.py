@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
+
 from arena import torn
 from efforts import EFFORT
 from holdfast.simulate import Session, encode
@@ -167,6 +169,19 @@ def nothing_is_left(project: Project) -> None:
         if path.is_file()
     }
     assert torn(records) == []
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_a_track_goes_on_for_as_long_as_sessions_may(
+    kind: type[Track], holdfast_project: Project
+) -> None:
+    """Beyond the end of what it works on, which only a long run reaches."""
+    prepared(holdfast_project, 2)
+    track = kind(1)
+    for _ in range(20):
+        track.told(holdfast_project.run(*track.command()).stdout)
+        track.made += 1
+    assert track.found(holdfast_project) == track.wanted()
 
 
 def test_a_track_that_went_elsewhere_is_found_out(holdfast_project: Project) -> None:
