@@ -1,0 +1,92 @@
+"""Compactions that have begun, where a session that is compacted and resumed starts twice in one turn.
+
+Rule 1: PreCompact notes that a compaction has begun. A start as resumed that finds this and has told all
+        there is leaves word; then the start as compacted, which follows it, has nothing to tell.
+Rule 2: that start changes nothing, because the parts of the reading run beside it, and look, too. One that
+        does tell ends what was noted: a later resume leaves no word for it.
+Rule 3: word counts for a minute, so that what never came silences nothing later on. The second start begins
+        when the hooks of the first have ended, and no hook has longer than half of that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from datetime import datetime, timedelta
+
+from holdfast import clock, jsonlines, sessions
+from holdfast.atomic import replace_file
+from holdfast.capabilities import Capabilities
+from holdfast.homes import file_of
+from holdfast.openflags import make_private
+from holdfast.versions import Kind, is_newer, left_alone_in, stamped
+
+ALREADY_TOLD = "nothing: it was told when the session was resumed, just before"
+_KIND: Kind = "compacting"
+_LARGEST = 64 * 1024
+_COUNTS_FOR = timedelta(minutes=1)
+BEGUN = jsonlines.encode(stamped(_KIND, {"compaction": "begun"}))  # the record of one
+
+
+def place(state_dir: str, session: str) -> str:
+    """Where it is noted."""
+    return file_of(state_dir, _KIND, session, "json")
+
+
+def begins(state_dir: str | None, session: str | None, now: datetime) -> None:
+    """A compaction of *session* begins. Noted already, it changes nothing."""
+    if not has_begun(state_dir, session):
+        _note(state_dir, session, BEGUN, now)
+
+
+def has_begun(state_dir: str | None, session: str | None) -> bool:
+    """Whether a compaction of *session* began, and no start has told of it."""
+    return _noted(state_dir, session).get("compaction") == "begun"
+
+
+def is_told(
+    state_dir: str | None,
+    session: str | None,
+    takes: Capabilities,
+    source: str | None,
+    now: datetime,
+) -> bool:
+    """Whether a *session* that begins with *source* was told all there is when it was resumed, just before."""
+    if source != "compact" or not takes.starts_twice:
+        return False
+    noted = _noted(state_dir, session)
+    at = clock.parse(str(noted.get("at", "")))
+    told = noted.get("compaction") == "told"
+    return told and at is not None and abs(now - at) <= _COUNTS_FOR
+
+
+def told_when_resumed(state_dir: str | None, session: str | None, now: datetime) -> None:
+    """*session* was resumed and told all there is; a compaction that began before needs no more."""
+    if has_begun(state_dir, session):
+        told = stamped(_KIND, {"compaction": "told", "at": clock.iso(now)})
+        _note(state_dir, session, jsonlines.encode(told), now)
+
+
+def is_over(state_dir: str | None, session: str | None) -> None:
+    """*session* has started after its compaction."""
+    if state_dir and session and not left_alone_in(_KIND, place(state_dir, session)):
+        with contextlib.suppress(OSError):
+            os.unlink(place(state_dir, session))
+
+
+def _noted(state_dir: str | None, session: str | None) -> dict[str, object]:
+    if not state_dir or not session:
+        return {}
+    for record in jsonlines.read(place(state_dir, session), _LARGEST)[:1]:
+        if not is_newer(_KIND, record):
+            return record
+    return {}
+
+
+def _note(state_dir: str | None, session: str | None, line: bytes, now: datetime) -> None:
+    if not state_dir or not session or left_alone_in(_KIND, place(state_dir, session)):
+        return
+    with contextlib.suppress(OSError):  # then it is told twice
+        make_private(os.path.dirname(place(state_dir, session)))
+        replace_file(place(state_dir, session), line, mode=0o600)
+        sessions.prune(state_dir, _KIND, now)
