@@ -5,7 +5,7 @@ It may fire without a compaction following, and several times for one, so it cou
 
 from __future__ import annotations
 
-from holdfast import compactions, guidance, pending, restore, sync, transcribed
+from holdfast import compacting, compactions, guidance, restore, sync, transcribed
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
@@ -21,12 +21,15 @@ OFF = "nothing: switched off in the project's settings"
 def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
     session = event.envelope.session
     cwd, saver = surroundings.cwd, event.envelope.name
+    if surroundings.takes.starts_twice:  # before it is saved, which may fail or take too long
+        compacting.begins(surroundings.state_dir, session, clock.now())
     synced = sync.run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
     entry.root = synced.root
     entry.why += synced.notes
     choice = synced.choice()
-    if choice.chosen:
-        _note_compaction(synced, event.envelope.transcript)
+    if choice.chosen and synced.takes.transcript:
+        told_by, now = synced.takes.transcript, synced.place.now
+        transcribed.follow(synced.state_dir, session, event.envelope.transcript, told_by, now)
     if synced.failure:
         raise synced.failure
     if not synced.place.settings.enabled:
@@ -44,22 +47,10 @@ def is_to_take(synced: Synced) -> bool:
     return bool(synced.session) and not (synced.claim and synced.claim.workflow)
 
 
-def _note_compaction(synced: Synced, transcript: str | None) -> None:
-    """For the event that comes after it, where that would not know."""
-    if synced.takes.starts_twice:
-        pending.note_compaction(synced.state_dir, synced.session, synced.place.now)
-    if synced.takes.transcript:
-        told_by, now = synced.takes.transcript, synced.place.now
-        transcribed.follow(synced.state_dir, synced.session, transcript, told_by, now)
-
-
 def is_to_note(synced: Synced) -> bool:
     """Whether the event that comes after a compaction would not know of it yet."""
-    takes, state_dir, session = synced.takes, synced.state_dir, synced.session
-    return bool(session) and (
-        (takes.starts_twice and not pending.is_compacted(state_dir, session))
-        or (takes.prompted and not transcribed.followed(state_dir, session))
-    )
+    follows = synced.session and synced.takes.transcript
+    return bool(follows) and not transcribed.followed(synced.state_dir, synced.session)
 
 
 def told(synced: Synced, choice: Choice, entry: Entry) -> Reply:

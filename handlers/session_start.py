@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from holdfast import (
+    compacting,
     compactions,
     delivery,
     forecast,
     guidance,
     journal,
-    pending,
     restore,
     sessions,
     sync,
@@ -54,9 +54,12 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     choice = synced.choice()
     if event.source == "compact" and choice.chosen:
         entry.why += _counted(synced, choice.chosen)
+        if not surroundings.played:
+            entry.why += _resumed(synced, choice.chosen)
     watch = watched(synced)
-    if pending.is_told(synced.state_dir, session, synced.takes, event.source):
-        entry.decided = pending.ALREADY_TOLD
+    now = synced.place.now
+    if compacting.is_told(synced.state_dir, session, synced.takes, event.source, now):
+        entry.decided = compacting.ALREADY_TOLD
         return Restored(message=_message(notes), watch=watch)
     depth = restore.depth(synced, choice, event.source)
     if depth == "off":
@@ -78,7 +81,7 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         return Restored(guidance.in_one_line(choice.chosen.briefing), _message(notes), watch)
     if synced.claim and synced.claim.workflow not in {"", choice.chosen.key}:
         notes.insert(0, f"not the one before, because {choice.why}")
-    return _whole(event, surroundings, synced, choice, choice.chosen, foreseen, notes, entry)
+    return _whole(event, synced, choice, choice.chosen, foreseen, notes, entry)
 
 
 def _nothing(event: SessionStart, synced: Synced, choice: Choice, entry: Entry) -> list[str]:
@@ -111,7 +114,6 @@ def _reasons(choice: Choice) -> list[str]:
 
 def _whole(
     event: SessionStart,
-    surroundings: Surroundings,
     synced: Synced,
     choice: Choice,
     chosen: Workflow,
@@ -122,19 +124,15 @@ def _whole(
     """The whole restore, with the session's claim and what was delivered noted."""
     plan = restore.reading_of(synced, chosen, event.source, foreseen)
     compacted = event.source == "compact"
-    if compacted and not surroundings.played:
-        entry.why += _resumed(synced, chosen)
     if not (compacted and synced.has(chosen)):  # see _resumed
         synced.take(chosen)
     synced.told()
     before = delivery.recall(synced.state_dir, synced.session)
-    if before and not compacted and pending.is_compacted(synced.state_dir, synced.session):
+    if before and not compacted and compacting.has_begun(synced.state_dir, synced.session):
         before = before._replace(opened=frozenset())  # it was compacted before it was resumed
     reply, delivered = restoration(synced, choice, chosen, event.source, plan, before, notes, entry)
     delivery.record(synced.state_dir, synced.session, delivered, synced.place.now)
     restore.foresee(synced, chosen, plan if event.source in restore.SENT_AT else None)
-    if event.source == "resume" and synced.takes.starts_twice:
-        pending.told_when_resumed(synced.state_dir, synced.session, synced.place.now)
     return reply
 
 

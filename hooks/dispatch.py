@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from holdfast import (
+    compacting,
     forecast,
     guard,
     hooklog,
-    pending,
     project,
     sessions,
     settings,
@@ -35,7 +35,7 @@ def answer(
     here = surroundings._replace(cwd=envelope.cwd or surroundings.cwd)
     entry.root = project.root_for_new(here.cwd, here.client_project)
     entry.quiet = isinstance(event, _FREQUENT)
-    idle = _nothing_to_do(event, here)
+    idle = _nothing_to_do(event, here, clock)
     if idle:
         entry.decided = idle.why
         return idle.reply
@@ -44,12 +44,27 @@ def answer(
     def answered(event: events.Event) -> replies.Reply:
         return handler(event)(event, here, clock, entry)
 
+    if here.takes.starts_twice and isinstance(event, events.SessionStart):
+        reply = answered(event)
+        afterwards.callback(_has_started, event, reply, here, clock)
+        return reply
     if not here.takes.prompted or not isinstance(event, events.Prompt | events.SessionStart):
         return answered(event)
     from holdfast.hooks import turns
 
     turn = turns.Turn(here, clock, entry, afterwards, answered)
     return turn.prompted(event) if isinstance(event, events.Prompt) else turn.started(event)
+
+
+def _has_started(
+    event: events.SessionStart, reply: replies.Reply, here: project.Surroundings, clock: Clock
+) -> None:
+    """Note what a start was told, for the one that may follow it in the same turn."""
+    state_dir, session, now = here.state_dir, event.envelope.session, clock.now()
+    if event.source == "resume" and isinstance(reply, replies.Restored) and reply.whole:
+        compacting.told_when_resumed(state_dir, session, now)
+    elif event.source == "compact" and compacting.has_begun(state_dir, session):
+        compacting.is_over(state_dir, session)
 
 
 # What comes with every tool call or twelve at a time; logged only when it was told something.
@@ -69,7 +84,9 @@ class _Idle(NamedTuple):
     reply: replies.Reply = replies.Nothing()
 
 
-def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _Idle | None:
+def _nothing_to_do(
+    event: events.Event, surroundings: project.Surroundings, clock: Clock
+) -> _Idle | None:
     """Why there is nothing to do, found out cheaply; None when a handler has to look."""
     envelope = event.envelope
     if isinstance(event, events.Other):
@@ -80,8 +97,8 @@ def _nothing_to_do(event: events.Event, surroundings: project.Surroundings) -> _
         return _Idle("nothing: a subagent's event")
     if isinstance(event, events.ReadingPart) and _beyond(event, surroundings):
         return _Idle("nothing: the reading has fewer parts")
-    if isinstance(event, events.ReadingPart) and _is_told(event, surroundings):
-        return _Idle(pending.ALREADY_TOLD)
+    if isinstance(event, events.ReadingPart) and _is_told(event, surroundings, clock):
+        return _Idle(compacting.ALREADY_TOLD)
     if isinstance(event, events.FileChanged) and not _may_declare(event, surroundings):
         return _Idle(f"nothing: {event.path} declares no workflow")
     return idle_in(event, surroundings)
@@ -118,9 +135,9 @@ def worth_a_look(
     return signs.any_in(folders, plans) or sessions.known(state_dir, session)
 
 
-def _is_told(event: events.ReadingPart, surroundings: project.Surroundings) -> bool:
-    session, takes = event.envelope.session, surroundings.takes
-    return pending.is_told(surroundings.state_dir, session, takes, event.source)
+def _is_told(event: events.ReadingPart, here: project.Surroundings, clock: Clock) -> bool:
+    session, source = event.envelope.session, event.source
+    return compacting.is_told(here.state_dir, session, here.takes, source, clock.now())
 
 
 def _beyond(event: events.ReadingPart, surroundings: project.Surroundings) -> bool:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from holdfast import (
+    compacting,
     compactions,
     counts,
     delivery,
     hooklog,
     journal,
     ledger,
-    pending,
     restore,
     sessions,
     sync,
@@ -102,7 +102,7 @@ def prepare(here: Surroundings, session: str | None, clock: Clock, agent: Agent)
         if now.claim and now.place.settings.enabled:
             heard = sessions.heard_in(here.state_dir or "", now.claim.session)
             kept.answers["PreCompact"]["heard"] = heard
-        if now.takes.prompted:
+        if now.takes.transcript:
             path = transcribed.followed(here.state_dir, session)
             kept.answers["PreCompact"]["transcript"] = path
     if start and _held(here, session) == held:
@@ -122,7 +122,13 @@ def _held(here: Surroundings, session: str | None) -> bytes | None:
 def _answer(kept: Answers, here: Surroundings, synced: Synced, event: str, told: _Told) -> Answer:
     entry = hooklog.Entry()
     entry.event, entry.decided, entry.why = event, told.decided, list(told.why)
-    return {"text": kept.text(told.stdout), "log": log_line(here, entry, synced.root, kept.agent)}
+    answer = {"text": kept.text(told.stdout), "log": log_line(here, entry, synced.root, kept.agent)}
+    if synced.takes.starts_twice and synced.session and here.state_dir:
+        answer["compacting"] = [
+            compacting.place(here.state_dir, synced.session),
+            compacting.BEGUN.decode(),
+        ]
+    return answer
 
 
 def _note(kept: Answers, synced: Synced) -> _Told | None:
@@ -140,8 +146,7 @@ def _note(kept: Answers, synced: Synced) -> _Told | None:
 
 def _start(kept: Answers, synced: Synced, before: Delivery | None) -> _Start | None:
     """None where the full path has more to note than is noted of a prepared answer, or no start comes."""
-    takes, session = synced.takes, synced.session
-    if takes.prompted or pending.is_told(synced.state_dir, session, takes, "compact"):
+    if synced.takes.prompted:
         return None
     choice = synced.choice()
     chosen = choice.chosen

@@ -102,6 +102,8 @@ def _answer(asked: Asked) -> bytes | None:
     kept, answer = found
     if answer.get("transcript", asked.text("transcript_path")) != asked.text("transcript_path"):
         return None
+    if not _is_untold(answer):
+        return None
     texts = answer.get("by_delivery")
     delivered = None
     if isinstance(texts, dict):
@@ -113,6 +115,14 @@ def _answer(asked: Asked) -> bytes | None:
     if said is not None:
         _note(asked, answer, delivered)
     return said
+
+
+def _is_untold(answer: Answer) -> bool:
+    """Whether the session was surely not told just before; see `compacting`, whose record it is."""
+    if "compacting" not in answer:
+        return True
+    path, begun = answer["compacting"]
+    return read(path) in {None, begun.encode()}
 
 
 def _of_session(asked: Asked) -> tuple[Found, Answer] | None:
@@ -163,11 +173,24 @@ def _look(asked: Asked, session: str, kind: str, name: str) -> tuple[Found, Answ
 
 def _note(asked: Asked, answer: Answer, delivered: bytes | None) -> None:
     """What the full path would note; that something cannot be noted is no reason not to answer."""
-    for step in (_heard, _deliver, _count, _log):
+    for step in (_begin, _heard, _deliver, _count, _log):
         try:
             step(asked, answer, delivered)
         except OSError:
             continue
+
+
+def _begin(asked: Asked, answer: Answer, _: bytes | None) -> None:
+    """A compaction begins, or a start comes after it; the parts beside that change nothing."""
+    if "compacting" not in answer or asked.part:
+        return
+    path, begun = answer["compacting"]
+    if (asked.name == "PreCompact") == os.path.lexists(path):
+        return
+    if asked.name == "PreCompact":
+        _put(path, begun)
+    else:
+        os.unlink(path)
 
 
 def _heard(asked: Asked, answer: Answer, _: bytes | None) -> None:
@@ -180,11 +203,15 @@ def _deliver(_: Asked, answer: Answer, delivered: bytes | None) -> None:
     """What was sent, for the hooks of tool calls."""
     if "by_delivery" not in answer or delivered == answer["delivered"].encode():
         return
+    _put(answer["delivery"], answer["delivered"])
+
+
+def _put(path: str, text: str) -> None:
     from holdfast.atomic import replace_file
     from holdfast.openflags import make_private
 
-    make_private(os.path.dirname(answer["delivery"]))
-    replace_file(answer["delivery"], answer["delivered"].encode(), mode=0o600)
+    make_private(os.path.dirname(path))
+    replace_file(path, text.encode(), mode=0o600)
 
 
 def _count(asked: Asked, answer: Answer, _: bytes | None) -> None:

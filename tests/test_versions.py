@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Codex, Copilot
+from asking import Codex, Copilot, Gemini
 
 from holdfast import registration, versions
 from holdfast.testing import Compactions, Project
@@ -48,6 +48,8 @@ def asked_by_others(project: Project) -> None:
         asking = kind(project, SESSION)
         for event in ("PreCompact", "SessionStart", "PreCompact", "UserPromptSubmit"):
             door.fire(asking.payload(event, source="resume", trigger="auto"), *asking.options())
+    gemini = Gemini(project, SESSION)
+    door.fire(gemini.payload("SessionStart", source="startup"), *gemini.options())
 
 
 def edited(compaction_cycle: Compactions, name: str) -> None:

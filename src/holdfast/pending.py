@@ -1,12 +1,9 @@
-"""Starts of a session that it has still to be told of, or was told of already.
+"""Starts of a session that it has still to be told of.
 
 Rule 1: where what is told at a start would not stay, the start is noted, and told with the next prompt.
 Rule 2: whoever tells it takes it before, by a rename, so that a start that comes meanwhile is noted anew; and
         removes what it took when it has told. It is alone while it does, so that another at the same moment
         says nothing. Killed before, it leaves what it took to the next one: told twice is better than never.
-Rule 3: where a session that is compacted and resumed starts twice in one turn, PreCompact notes that a
-        compaction began. The first start tells, and leaves word. The second changes nothing, because its
-        parts run beside it and look, too.
 """
 
 from __future__ import annotations
@@ -19,18 +16,15 @@ from typing import NamedTuple
 
 from holdfast import jsonlines, sessions
 from holdfast.atomic import replace_file
-from holdfast.capabilities import Capabilities
 from holdfast.errors import HoldfastError
 from holdfast.homes import file_of
 from holdfast.locking import locked
 from holdfast.openflags import make_private
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
-ALREADY_TOLD = "nothing: it was told when the session was resumed, just before"
 WITH_THE_PROMPT = "nothing yet: it is told with the next prompt"
 _KIND: Kind = "pending"
 _LARGEST = 64 * 1024
-_COMPACTED, _TOLD = "PreCompact", "told"
 
 
 class Due(NamedTuple):
@@ -42,31 +36,16 @@ class Due(NamedTuple):
 
 def note_start(state_dir: str | None, session: str | None, source: str, now: datetime) -> None:
     """*session* has started, and is told with its next prompt."""
-    _note(state_dir, session, source, now)
-
-
-def note_compaction(state_dir: str | None, session: str | None, now: datetime) -> None:
-    """A compaction of *session* begins. Noted already, it changes nothing."""
-    if not is_compacted(state_dir, session):
-        _note(state_dir, session, _COMPACTED, now)
-
-
-def is_compacted(state_dir: str | None, session: str | None) -> bool:
-    """Whether it is noted that a compaction of *session* began, and not that it was told of it."""
-    return _noted(state_dir, session) == _COMPACTED
-
-
-def told_when_resumed(state_dir: str | None, session: str | None, now: datetime) -> None:
-    """*session* was resumed and told all there is; a compaction that began before needs no more."""
-    if is_compacted(state_dir, session):
-        _note(state_dir, session, _TOLD, now)
-
-
-def is_told(
-    state_dir: str | None, session: str | None, takes: Capabilities, source: str | None
-) -> bool:
-    """Whether a *session* that begins with *source* was told all there is when it was resumed, just before."""
-    return source == "compact" and takes.starts_twice and _noted(state_dir, session) == _TOLD
+    if not state_dir or not session:
+        return
+    path = places(state_dir, session)[0]
+    if left_alone_in(_KIND, path):
+        return
+    with contextlib.suppress(OSError):  # then it is not told
+        make_private(os.path.dirname(path))
+        record = stamped(_KIND, {"since": source})
+        replace_file(path, jsonlines.encode(record), mode=0o600)
+        sessions.prune(state_dir, _KIND, now)
 
 
 @contextlib.contextmanager
@@ -104,29 +83,12 @@ def places(state_dir: str, session: str) -> tuple[str, str]:
     )
 
 
-def _noted(state_dir: str | None, session: str | None) -> str | None:
-    return _source_in(places(state_dir, session)[0]) if state_dir and session else None
-
-
 def _source_in(path: str) -> str | None:
     for record in jsonlines.read(path, _LARGEST)[:1]:
         source = record.get("since")
         if isinstance(source, str) and not is_newer(_KIND, record):
             return source
     return None
-
-
-def _note(state_dir: str | None, session: str | None, source: str, now: datetime) -> None:
-    if not state_dir or not session:
-        return
-    path = places(state_dir, session)[0]
-    if left_alone_in(_KIND, path):
-        return
-    with contextlib.suppress(OSError):  # then it is not told, or told twice
-        make_private(os.path.dirname(path))
-        record = stamped(_KIND, {"since": source})
-        replace_file(path, jsonlines.encode(record), mode=0o600)
-        sessions.prune(state_dir, _KIND, now)
 
 
 def _remove(path: str) -> None:

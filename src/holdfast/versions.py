@@ -31,6 +31,7 @@ Kind: TypeAlias = Literal[
     "remembered",
     "counts",
     "pending",
+    "compacting",
     "transcribed",
 ]
 
@@ -52,6 +53,7 @@ KNOWN: Mapping[Kind, int] = {
     "remembered": 1,
     "counts": 1,
     "pending": 1,
+    "compacting": 1,
     "transcribed": 1,
 }
 # Each has a folder of its name in the user's folder.
@@ -61,6 +63,7 @@ OF_A_SESSION: tuple[Kind, ...] = (
     "forecasts",
     "journals",
     "pending",
+    "compacting",
     "transcribed",
 )
 

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
-from asking import TIME, Asking, Codex, Copilot, Gemini, log_of
+from asking import TIME, Asking, Copilot, Gemini
 
 from holdfast.locking import locked
 from holdfast.project import Surroundings
@@ -26,73 +27,6 @@ def kept(project: Project, kind: str) -> list[Path]:
     """What the user's folder has of that kind."""
     folder = Path(Surroundings.from_environment(project.environment()).state_dir or "") / kind
     return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
-# Codex, where a session that was compacted before it is resumed starts twice.
-
-
-def starts(codex: Codex, source: str) -> list[str]:
-    """What the main hook and the first two parts say, which run side by side."""
-    payload = codex.payload("SessionStart", source=source)
-    parts = [[], ["--part", "1"], ["--part", "2"]]
-    running = [codex.door().start(*codex.options(), *each) for each in parts]
-    return [codex.context(codex.door().finish(each, payload)) for each in running]
-
-
-def test_a_codex_session_that_starts_twice_is_told_once(work: Project) -> None:
-    """As resumed, with its parts; the second start says nothing, and no part of it."""
-    codex = Codex(work)
-    codex.compacts()
-    resumed = starts(codex, "resume")
-    assert resumed[0].startswith(RESUMED)
-    assert "The guide" in resumed[1]
-    assert starts(codex, "compact") == ["", "", ""]
-    assert "told when the session was resumed" in str(log_of(work)[-1]["decided"])
-    status = json.loads(work.run("status", "--json", session=codex.session).stdout)
-    assert status["compactions"]["count"] == 1
-
-
-def test_the_next_compaction_of_such_a_session_is_told(work: Project) -> None:
-    """And so is every one that begins in the same process."""
-    codex = Codex(work)
-    codex.compacts()
-    starts(codex, "resume")
-    starts(codex, "compact")
-    for _ in range(2):
-        codex.compacts("auto")
-        told = starts(codex, "compact")
-        assert told[0].startswith(RESTORED)
-        assert "The guide" in told[1]
-
-
-@pytest.mark.parametrize("before", [["resume"], ["compact", "resume"], ["startup"]], ids="-".join)
-def test_a_start_that_was_not_told_before_is_told(before: list[str], work: Project) -> None:
-    """No compaction began before the resume, or none since was told."""
-    codex = Codex(work)
-    for source in before:
-        starts(codex, source)
-    assert starts(codex, "compact")[0].startswith(RESTORED)
-
-
-def test_a_resume_that_tells_less_does_not_silence_what_follows(work: Project) -> None:
-    """The settings may have it say one line, or nothing."""
-    work.write(".claude/holdfast.toml", '[restore]\nresume = "line"\n')
-    codex = Codex(work)
-    codex.compacts()
-    assert RESUMED not in starts(codex, "resume")[0]
-    assert starts(codex, "compact")[0].startswith(RESTORED)
-
-
-def test_claude_code_is_told_at_every_start(work: Project) -> None:
-    """There a start after a compaction follows a PreCompact of its own, or one that failed."""
-    codex = Codex(work)
-    codex.options = lambda: ["--agent", "claude"]  # type: ignore[method-assign]
-    codex.compacts()
-    assert starts(codex, "resume")[0].startswith(RESUMED)
-    assert starts(codex, "compact")[0].startswith(RESTORED)
-
-
-# Copilot and Gemini, which are told with a prompt.
 
 
 def compacted(kind: type[Asking], project: Project) -> Asking:
@@ -238,7 +172,9 @@ def test_two_compactions_of_copilot_right_behind_each_other_are_told_once(work: 
     assert copilot.context(copilot.prompt()) == ""
 
 
-def test_a_compaction_of_copilot_that_goes_on_holds_up_no_prompt(work: Project) -> None:
+def test_a_compaction_of_copilot_that_goes_on_holds_up_one_prompt_for_half_a_second(
+    work: Project,
+) -> None:
     """It ends beside the turn; the prompt after that tells of it."""
     copilot = Copilot(work)
     copilot.fire("PreCompact", trigger="auto")
@@ -266,6 +202,46 @@ def test_a_copilot_session_that_is_resumed_after_its_compaction_is_told_once(
     assert copilot.context(copilot.prompt()) == ""
     copilot.compacts()
     assert copilot.context(copilot.prompt()).startswith(RESTORED)
+
+
+@pytest.mark.parametrize("resume", ["full", "line"])
+@pytest.mark.parametrize("ahead", [-0.3, -0.01, 0.0, 0.01, 0.3])
+def test_a_start_and_a_prompt_of_copilot_at_the_same_moment_tell_once(
+    ahead: float, resume: str, work: Project
+) -> None:
+    """Whichever is ahead, and by how many seconds; as a line is not all, the prompt tells it then."""
+    work.write(".claude/holdfast.toml", f'[restore]\nresume = "{resume}"\n')
+    copilot = Copilot(work)
+    copilot.compacts()
+    start = copilot.payload("SessionStart", source="resume")
+    prompt = copilot.payload("UserPromptSubmit", prompt="go on")
+    asked = [start, prompt] if ahead < 0 else [prompt, start]
+    running = [copilot.door().start(*copilot.options()) for _ in asked]
+    for process, payload in zip(running, asked, strict=True):
+        assert process.stdin
+        process.stdin.write(encode(payload))
+        process.stdin.close()
+        process.stdin = None
+        time.sleep(abs(ahead))
+    told = b"".join(each.communicate(timeout=60)[0] for each in running).decode()
+    assert told.count(RESTORED) + told.count(RESUMED) == 1
+    if resume == "line":
+        assert RESTORED in told
+    assert copilot.context(copilot.prompt()) == ""
+
+
+def test_a_session_that_is_resumed_later_than_a_prompt_has_told_is_told(work: Project) -> None:
+    """As is one that was compacted once more, however soon."""
+    copilot = Copilot(work)
+    for _ in range(2):
+        copilot.compacts()
+        assert copilot.context(copilot.prompt()).startswith(RESTORED)
+        copilot.compacts()
+        assert copilot.context(copilot.fire("SessionStart", source="resume")).startswith(RESUMED)
+    copilot.compacts()
+    assert copilot.context(copilot.prompt()).startswith(RESTORED)
+    work.clock.advance(seconds=3)
+    assert copilot.context(copilot.fire("SessionStart", source="resume")).startswith(RESUMED)
 
 
 def test_gemini_is_told_with_its_first_prompt_what_there_is_to_say_at_a_start(
