@@ -58,7 +58,7 @@ class Capabilities:
     @property
     def prompted(self) -> bool:
         """Whether something is told with a prompt."""
-        return self.transcript is not None
+        return self.transcript is not None or not self.keeps_starts
 
 
 USUAL = Capabilities(

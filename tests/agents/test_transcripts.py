@@ -7,15 +7,22 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from asking import SNAPSHOT, TIME, Asking, Copilot, Gemini
 
-from holdfast import transcribed
+from holdfast import hooklog, transcribed
+from holdfast.capabilities import Capabilities
+from holdfast.clock import Clock
+from holdfast.hooks import dispatch
+from holdfast.project import Surroundings
+from holdfast.room import Room
 from holdfast.simulate import encode
 from holdfast.testing import Project
+from holdfast.wire import events, replies
 
 RESTORED = "# Workflow restored after the compaction: Work"
 MB = 1024 * 1024
@@ -252,3 +259,27 @@ def test_a_compaction_that_goes_on_in_a_long_transcript_is_waited_for_cheaply(
     assert took.stdout == b""
     assert took.megabytes < 200
     assert took.seconds < 0.5
+
+
+# Agents that there are none of yet.
+
+
+def test_a_start_that_would_not_stay_is_told_with_a_prompt_without_any_transcript(
+    work: Project,
+) -> None:
+    """What is told with a prompt is asked of the capabilities as one."""
+    takes = Capabilities(room=Room(60_000), keeps_starts=False)
+    assert takes.prompted
+    here = Surroundings.from_environment(work.environment())._replace(
+        cwd=str(work.root), takes=takes
+    )
+
+    def answered(event: str, **fields: object) -> replies.Reply:
+        payload = {"hook_event_name": event, "session_id": "s", "cwd": str(work.root), **fields}
+        with ExitStack() as afterwards:
+            clock, entry = Clock.from_environment(), hooklog.Entry()
+            return dispatch.answer(events.parse(payload), here, clock, entry, afterwards)
+
+    assert answered("SessionStart", source="startup") == replies.Nothing()
+    assert isinstance(answered("UserPromptSubmit", prompt="x"), replies.Restored)
+    assert answered("UserPromptSubmit", prompt="x") == replies.Nothing()
