@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import jsonlines, pending, sessions
+from holdfast import homes, jsonlines, pending, sessions
 from holdfast.atomic import replace_file
-from holdfast.homes import file_of
 from holdfast.openflags import BYTES, NO_WAIT, make_private
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
@@ -108,7 +107,7 @@ def turn(
         yield None
         return
     with contextlib.suppress(OSError):  # then nobody can be alone
-        make_private(os.path.dirname(_place(state_dir, session)))
+        make_private(os.path.dirname(homes.transcribed(state_dir, session)))
     with pending.alone(state_dir, _KIND, session, wait) as is_alone:
         if not is_alone:
             yield None
@@ -127,14 +126,10 @@ def turn(
             _record(state_dir, session, after, now)
 
 
-def _place(state_dir: str, session: str) -> str:
-    return file_of(state_dir, _KIND, session, "json")
-
-
 def _recall(state_dir: str | None, session: str | None) -> _Known | None:
     if not state_dir or not session:
         return None
-    for record in jsonlines.read(_place(state_dir, session), _LARGEST)[:1]:
+    for record in jsonlines.read(homes.transcribed(state_dir, session), _LARGEST)[:1]:
         match record:
             case _ if is_newer(_KIND, record):
                 return None
@@ -144,7 +139,7 @@ def _recall(state_dir: str | None, session: str | None) -> _Known | None:
 
 
 def _record(state_dir: str, session: str, known: _Known, now: datetime) -> None:
-    path = _place(state_dir, session)
+    path = homes.transcribed(state_dir, session)
     if left_alone_in(_KIND, path):
         return
     with contextlib.suppress(OSError):  # then it is told once more
