@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _KIND: Kind = "transcribed"
 _LARGEST = 64 * 1024
-_AT_ONCE = 32 * 1024 * 1024  # bytes that are read by one hook
+_AT_ONCE = 32 * 1024 * 1024  # bytes that are read, and held, at once
 _LONGEST = 8 * 1024 * 1024  # bytes of a line that is understood as a whole
 _MOST_HOLDERS = 200_000  # objects and lists in it
 _BEGINNING = 256 * 1024  # bytes that are looked at of any other

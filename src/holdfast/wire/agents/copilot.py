@@ -34,7 +34,8 @@ class Transcript:
 
     def goes_on(self, record: object) -> bool | None:
         event = record.get("type") if isinstance(record, dict) else None
-        return event == _START if event in (_START, _COMPLETE) else None
+        known = isinstance(event, str) and event in {_START, _COMPLETE}
+        return event == _START if known else None
 
 
 _START, _COMPLETE = "session.compaction_start", "session.compaction_complete"
