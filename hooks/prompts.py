@@ -24,8 +24,8 @@ def nothing_due(asked: Asked) -> bool:
     """Whether this prompt of a session is surely told nothing."""
     if asked.agent or not asked.session:
         return True
-    kept = (homes.file_of(asked.state_dir, "pending", asked.session, end) for end in _ENDS)
-    if not asked.by.takes.keeps_starts and any(map(os.path.lexists, kept)):
+    starts = homes.starts(asked.state_dir, asked.session)
+    if not asked.by.takes.keeps_starts and any(map(os.path.lexists, starts)):
         return False
     path, begin = _followed(asked)
     given = asked.text("transcript_path")
@@ -35,12 +35,9 @@ def nothing_due(asked: Asked) -> bool:
     return not path or not transcript or _has_none(path, begin, transcript.marker)
 
 
-_ENDS = ("json", "taken")  # as `pending.places` has them
-
-
 def _followed(asked: Asked) -> tuple[str, int]:
     """The transcript that is noted, and up to where it was read; see `transcribed`."""
-    noted = _read(homes.file_of(asked.state_dir, "transcribed", asked.session, "json"), 0, _LARGEST)
+    noted = _read(homes.transcribed(asked.state_dir, asked.session), 0, _LARGEST)
     known = quickjson.loads(noted) if noted else None
     path, offset = (known.get("path"), known.get("offset")) if isinstance(known, dict) else ("", 0)
     return (path, offset) if isinstance(path, str) and isinstance(offset, int) else ("", 0)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
         marker: bytes  # what a line holds that may tell of one
 
+        @property
+        def list_in(self) -> tuple[bytes, bytes] | None:
+            """What stands before and behind the list of a record that tells all with its first elements."""
+
         def compactions(self, record: object) -> list[str]:
             """What those are known by that *record*, a line of it, tells of."""
 
@@ -54,7 +58,7 @@ class Capabilities:
     @property
     def prompted(self) -> bool:
         """Whether something is told with a prompt."""
-        return self.transcript is not None
+        return self.transcript is not None or not self.keeps_starts
 
 
 USUAL = Capabilities(

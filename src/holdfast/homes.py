@@ -53,6 +53,17 @@ def file_of(state_dir: str, kind: str, session: str, suffix: str) -> str:
     return os.path.join(state_dir, kind, f"{_name(session)}.{suffix}")
 
 
+def starts(state_dir: str, session: str) -> tuple[str, str]:
+    """Where a start is noted that *session* was not told of, and where it lies while that is told."""
+    noted, taken = (file_of(state_dir, "pending", session, end) for end in ("json", "taken"))
+    return noted, taken
+
+
+def transcribed(state_dir: str, session: str) -> str:
+    """Where it is noted up to where the transcript of *session* was read."""
+    return file_of(state_dir, "transcribed", session, "json")
+
+
 def _name(session: str) -> str:
     return digest(session.encode("utf-8", "replace"))[:24]
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from holdfast import jsonlines, sessions
 from holdfast.atomic import replace_file
 from holdfast.errors import HoldfastError
-from holdfast.homes import file_of
+from holdfast.homes import file_of, starts
 from holdfast.locking import locked
 from holdfast.openflags import make_private
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
@@ -77,10 +77,7 @@ def alone(state_dir: str, kind: Kind, session: str, wait: float = 0.0) -> Iterat
 
 def places(state_dir: str, session: str) -> tuple[str, str]:
     """Where it is noted, and where it lies while somebody tells it."""
-    return (
-        file_of(state_dir, _KIND, session, "json"),
-        file_of(state_dir, _KIND, session, "taken"),
-    )
+    return starts(state_dir, session)
 
 
 def _source_in(path: str) -> str | None:

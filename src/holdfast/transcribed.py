@@ -12,13 +12,12 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import jsonlines, pending, sessions
+from holdfast import homes, jsonlines, pending, sessions
 from holdfast.atomic import replace_file
-from holdfast.homes import file_of
 from holdfast.openflags import BYTES, NO_WAIT, make_private
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
@@ -27,12 +26,13 @@ if TYPE_CHECKING:
 
 _KIND: Kind = "transcribed"
 _LARGEST = 64 * 1024
-_AT_ONCE = 32 * 1024 * 1024  # bytes that are read by one hook
-_LONGEST = 8 * 1024 * 1024  # bytes of a line that is understood
+_AT_ONCE = 32 * 1024 * 1024  # bytes that are read, and held, at once
+_LONGEST = 8 * 1024 * 1024  # bytes of a line that is understood as a whole
 _MOST_HOLDERS = 200_000  # objects and lists in it
-_TAIL = 1024 * 1024  # bytes in which a compaction has begun that goes on
+_BEGINNING = 256 * 1024  # bytes that are looked at of any other
 _WORTH_NOTING = 256 * 1024  # bytes that need not be read again
-_PATIENCE, _POLL = 0.5, 0.02  # seconds; what has happened may be written some time later
+_PATIENCE = 0.5  # seconds for all of it; what has happened may be written some time later
+_POLL = 0.02
 _MOST = 50  # compactions that are known, the latest
 
 
@@ -48,9 +48,10 @@ class _Known(NamedTuple):
 
 class _News(NamedTuple):
     upto: int
-    compactions: Sequence[str] = ()
+    compactions: tuple[str, ...] = ()
     marked: bool = False  # whether a line had the marker
     goes_on: bool = False  # whether one has begun that has not ended yet
+    more: bool = False  # whether there may be more to be read
 
 
 def follow(
@@ -64,13 +65,15 @@ def follow(
     known = _recall(state_dir, session)
     if not state_dir or not session or not path or (known and known.path == path):
         return
-    if known is None:
-        # What has ended before is over. What has begun may be written down already.
-        known = _Known(path, max(_size(path) - _TAIL, 0))
-        known = known._replace(told=tuple(_news(known, transcript).compactions))
-    else:
-        known = _Known(path, 0, known.told)
+    known = _Known(path, 0, known.told) if known else _first_heard_of(path, transcript)
     _record(state_dir, session, known, now)
+
+
+def _first_heard_of(path: str, transcript: Transcript) -> _Known:
+    """What has ended before is over. What has begun may be written down already, and is read again."""
+    begin = max(_size(path) - _AT_ONCE, 0)
+    news = _news(path, _News(begin), transcript, _patience())
+    return _Known(path, begin if news.goes_on else news.upto, news.compactions)
 
 
 def _size(path: str) -> int:
@@ -104,28 +107,29 @@ def turn(
         yield None
         return
     with contextlib.suppress(OSError):  # then nobody can be alone
-        make_private(os.path.dirname(_place(state_dir, session)))
+        make_private(os.path.dirname(homes.transcribed(state_dir, session)))
     with pending.alone(state_dir, _KIND, session, wait) as is_alone:
-        known = _recall(state_dir, session) or _Known(path or "")
+        if not is_alone:
+            yield None
+            return
+        noted = _recall(state_dir, session)
+        known = noted or _first_heard_of(path or "", transcript)
         if path not in {None, known.path}:
             known = _Known(path or "", 0, known.told)
-        news = _settled_news(known, transcript) if is_alone else _News(known.offset)
+        news = _settled_news(known, transcript)
         after = _Known(known.path, news.upto, (*known.told, *news.compactions)[-_MOST:])
         yield (lambda: _record(state_dir, session, after, now)) if news.compactions else None
-        if news.compactions or news.goes_on:
+        if news.compactions:
             return
-        if news.marked or abs(news.upto - known.offset) > _WORTH_NOTING:
+        # One that goes on has been waited for. How it has ended will stand behind what was read.
+        if not noted or news.marked or abs(news.upto - known.offset) > _WORTH_NOTING:
             _record(state_dir, session, after, now)
-
-
-def _place(state_dir: str, session: str) -> str:
-    return file_of(state_dir, _KIND, session, "json")
 
 
 def _recall(state_dir: str | None, session: str | None) -> _Known | None:
     if not state_dir or not session:
         return None
-    for record in jsonlines.read(_place(state_dir, session), _LARGEST)[:1]:
+    for record in jsonlines.read(homes.transcribed(state_dir, session), _LARGEST)[:1]:
         match record:
             case _ if is_newer(_KIND, record):
                 return None
@@ -135,7 +139,7 @@ def _recall(state_dir: str | None, session: str | None) -> _Known | None:
 
 
 def _record(state_dir: str, session: str, known: _Known, now: datetime) -> None:
-    path = _place(state_dir, session)
+    path = homes.transcribed(state_dir, session)
     if left_alone_in(_KIND, path):
         return
     with contextlib.suppress(OSError):  # then it is told once more
@@ -145,40 +149,76 @@ def _record(state_dir: str, session: str, known: _Known, now: datetime) -> None:
         sessions.prune(state_dir, _KIND, now)
 
 
+def _patience() -> float:
+    return time.monotonic() + _PATIENCE
+
+
 def _settled_news(known: _Known, transcript: Transcript) -> _News:
-    """What a transcript tells of, once it is known how the last compaction that has begun has ended."""
-    until = time.monotonic() + _PATIENCE
-    while True:
-        news = _news(known, transcript)
-        if not news.goes_on or time.monotonic() > until:
-            return news
-        time.sleep(_POLL)
+    """What the session was not told, once it is known how the last compaction that has begun has ended."""
+    until = _patience()
+    news = _news(known.path, _News(known.offset), transcript, until)
+    while (news.goes_on or news.more) and time.monotonic() < until:
+        if not news.more:
+            time.sleep(_POLL)
+        news = _news(known.path, news, transcript, until)
+    fresh = (each for each in dict.fromkeys(news.compactions) if each not in known.told)
+    return news._replace(compactions=tuple(fresh))
 
 
-def _news(known: _Known, transcript: Transcript) -> _News:
-    """What a transcript tells of, from where it was read before, that the session was not told."""
+def _news(path: str, before: _News, transcript: Transcript, until: float) -> _News:
+    """What a transcript tells of, with what was read of it *before*."""
     try:
-        begin, data = _read(known.path, known.offset)
+        begin, data = _read(path, before.upto)
     except (OSError, ValueError):
-        return _News(known.offset)
+        return before._replace(more=False)
     end = data.rfind(b"\n") + 1  # what is just being written waits
-    if not end and len(data) == _AT_ONCE:
-        end = len(data)  # a line of that length is none that is understood
-    marked = [line for line in data[:end].split(b"\n") if transcript.marker in line]
-    found: list[str] = []
-    goes_on = False
-    for line in filter(_is_small, marked):
+    is_full = len(data) == _AT_ONCE
+    if is_full and not end:
+        end = len(data)  # of a line of that length only the beginning is looked at
+    news = before._replace(upto=begin + end, more=is_full)
+    for first, last in _marked(data, transcript.marker, end):
+        news = news._replace(marked=True)
         with contextlib.suppress(ValueError, RecursionError):
-            record = json.loads(line)
-            found += transcript.compactions(record)
+            record = _understood(data, first, last, transcript.list_in)
+            found = (*news.compactions, *transcript.compactions(record))
             begun = transcript.goes_on(record)
-            goes_on = goes_on if begun is None else begun
-    fresh = [each for each in dict.fromkeys(found) if each not in known.told]
-    return _News(begin + end, fresh, bool(marked), goes_on)
+            goes_on = news.goes_on if begun is None else begun
+            news = news._replace(compactions=found[-_MOST:], goes_on=goes_on)
+        if time.monotonic() > until:
+            return news._replace(upto=min(begin + last + 1, news.upto), more=True)
+    return news
 
 
-def _is_small(line: bytes) -> bool:
-    return len(line) <= _LONGEST and line.count(b"{") + line.count(b"[") <= _MOST_HOLDERS
+def _marked(data: bytes, marker: bytes, end: int) -> Iterator[tuple[int, int]]:
+    """Where each line with the marker begins and ends. They are not split: the data is long."""
+    found = data.find(marker, 0, end)
+    while found >= 0:
+        last = data.find(b"\n", found, end)
+        last = end if last < 0 else last
+        yield data.rfind(b"\n", 0, found) + 1, last
+        found = data.find(marker, last, end)
+
+
+def _understood(data: bytes, first: int, last: int, list_in: tuple[bytes, bytes] | None) -> object:
+    """The record in a line; of one that is too long what its beginning says, where that is enough."""
+    holders = data.count(b"{", first, last) + data.count(b"[", first, last)
+    if last - first <= _LONGEST and holders <= _MOST_HOLDERS:
+        return json.loads(data[first:last])
+    if list_in and data.startswith(list_in[0], first, last):
+        return _with_first(data[first : min(first + _BEGINNING, last)], *list_in)
+    return None
+
+
+def _with_first(line: bytes, opening: bytes, closing: bytes) -> object:
+    """The record that begins with *line*, with as many elements of its list as are whole in it."""
+    text = line.decode("utf-8", "replace")
+    end = after = len(opening)
+    decode = json.JSONDecoder().raw_decode
+    with contextlib.suppress(ValueError):
+        while True:
+            _, end = decode(text, after)
+            after = end + 1  # there is a comma
+    return json.loads(text[:end] + closing.decode())
 
 
 def _read(path: str, offset: int) -> tuple[int, bytes]:

@@ -23,6 +23,7 @@ class Transcript:
     """Each event is a line, with an id and a time. They are written some time after they have happened."""
 
     marker = b"session.compaction_"
+    list_in = None
 
     def compactions(self, record: object) -> list[str]:
         if not isinstance(record, dict) or record.get("type") != _COMPLETE:
@@ -33,7 +34,8 @@ class Transcript:
 
     def goes_on(self, record: object) -> bool | None:
         event = record.get("type") if isinstance(record, dict) else None
-        return event == _START if event in {_START, _COMPLETE} else None
+        known = isinstance(event, str) and event in {_START, _COMPLETE}
+        return event == _START if known else None
 
 
 _START, _COMPLETE = "session.compaction_start", "session.compaction_complete"

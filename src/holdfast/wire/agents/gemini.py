@@ -16,17 +16,20 @@ from holdfast.digests import digest
 from holdfast.room import Room
 from holdfast.wire.agents.base import Agent
 
-_FIRST = 4  # messages among which a summary is; what it replaces stood before all others
+_FIRST = 2  # messages among which a summary is; before it comes what each session begins with
+_END = "</state_snapshot>"
 
 
 class Transcript:
     """What it writes down when the messages become others, by a compression or not.
 
-    A summary stays among them, and is known by the id of its message. What somebody has written about such
-    a summary is no message at the beginning of a record that replaces all of them.
+    A summary stays among them, and is known by the id of its message. It is at the beginning of them, and is
+    what the model has answered: it may have written down its reasoning before, or not have come to an end.
+    Somebody's own first prompt stands there, too, and may speak of such a summary.
     """
 
     marker = b"<state_snapshot>"
+    list_in = (b'{"$set":{"messages":[', b"]}}")
 
     def compactions(self, record: object) -> list[str]:
         change = record.get("$set") if isinstance(record, dict) else None
@@ -40,7 +43,8 @@ class Transcript:
     def _is_summary(self, message: object) -> bool:
         if not isinstance(message, dict) or message.get("type") != "user":
             return False
-        return self.marker.decode() in _text(message.get("content"))
+        before, marker, summary = _text(message.get("content")).partition(self.marker.decode())
+        return bool(marker) and (not before.strip() or _END in summary)
 
 
 def _text(content: object) -> str:
