@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from asking import Codex, log_of
@@ -145,7 +145,7 @@ def test_a_compaction_counts_as_begun_before_anything_is_saved(work: Project) ->
         saving.stdin.close()
         saving.stdin = None
         until = time.monotonic() + 60
-        while not [*os.scandir(f"{state_dir}/compacting")] and time.monotonic() < until:
+        while not [*Path(f"{state_dir}/compacting").glob("*.json")] and time.monotonic() < until:
             time.sleep(0.01)
         assert saving.poll() is None
         saving.kill()
