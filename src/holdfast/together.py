@@ -120,9 +120,9 @@ def begin(store: Store, name: str, record: Mapping[str, object], user_folder: st
     # The token keeps a witness that a kill has left from standing for another note.
     noted = json.dumps(stamped("unfinished", {**record, "token": secrets.token_hex(16)})).encode()
     if user_folder:
-        witness = _witness(user_folder, name)
+        witness = json.dumps(stamped("unfinished", {"begun": digest(noted)})).encode()
         make_private(user_folder)
-        replace_file(witness, digest(noted).encode(), mode=0o600)
+        replace_file(_witness(user_folder, name), witness, mode=0o600)
     store.write(_note(store, name), noted)
 
 
@@ -145,9 +145,10 @@ def is_ours(store: Store, name: str, user_folder: str | None) -> bool:
         return False
     try:
         noted = read_file(_note(store, name), _LARGEST, follow=False)[0]
-        return read_file(_witness(user_folder, name), 1024)[0] == digest(noted).encode()
+        witness = read_json(_witness(user_folder, name), 1024)
     except StateUnreadable:
         return False
+    return isinstance(witness, dict) and witness.get("begun") == digest(noted)
 
 
 def put_aside(store: Store, name: str, stamp: str, why: str = "cannot be read") -> str:
@@ -165,7 +166,7 @@ def end(store: Store, name: str, user_folder: str | None) -> None:
 
 
 def _witness(user_folder: str, name: str) -> str:
-    return os.path.join(user_folder, f"begun-{name}")
+    return os.path.join(user_folder, f"begun-{name}.json")
 
 
 def _note(store: Store, name: str) -> Path:

@@ -416,9 +416,9 @@ def begin(project: Project, record: object) -> Path:
     path = project.root / ".claude/holdfast/unfinished/pipeline session.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record), encoding="utf-8")
-    witness = Path(user_folder(project), "begun-pipeline session")
+    witness = Path(user_folder(project), "begun-pipeline session.json")
     witness.parent.mkdir(parents=True, exist_ok=True)
-    witness.write_text(digest(path.read_bytes()), encoding="utf-8")
+    witness.write_text(json.dumps({"begun": digest(path.read_bytes())}), encoding="utf-8")
     return path
 
 
@@ -448,7 +448,7 @@ def test_a_note_that_somebody_else_has_left_is_put_aside(what: str, project: Pro
     """A clone may bring one, which would remove what is in no repository."""
     record = {"session": NAME, "at": AT, what: {"states": [ONE], "runs": ["generation-runs"]}}
     note = begin(project, record if what == "cancel" else {**record, what: [ONE]})
-    Path(user_folder(project), "begun-pipeline session").unlink()
+    Path(user_folder(project), "begun-pipeline session.json").unlink()
     before = everything(project)
     (said,) = finish(project)
     assert "was not begun by you" in said
