@@ -1,7 +1,6 @@
 """Starts and prompts of a session that is told with a prompt what it could not be told before.
 
-Whoever tells it has its turn until it was told. What comes at the same moment waits for that, and looks
-then what is left to be told.
+Whoever tells it has its turn until it was told, so that what comes at the same moment says nothing.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import NamedTuple
 
-from holdfast import compacting, hooklog, pending, transcribed
+from holdfast import hooklog, pending, transcribed
 from holdfast.clock import Clock
 from holdfast.project import Surroundings
 from holdfast.wire import events, replies
 
-_PATIENCE = 3.0  # seconds that a start and the prompt beside it wait for each other
+_PATIENCE = 1.0  # seconds that a start waits for a prompt beside it
 
 
 class Turn(NamedTuple):
@@ -34,9 +33,7 @@ class Turn(NamedTuple):
             pending.note_start(self.here.state_dir, session, event.source, self.clock.now())
             self.entry.decided = pending.WITH_THE_PROMPT
             return replies.Nothing()
-        has_told = self.afterwards.enter_context(self._compacted(event.envelope))
-        if has_told:  # what a prompt has told was an earlier compaction
-            compacting.is_over(self.here.state_dir, session)
+        has_told = self.afterwards.enter_context(self._compacted(event.envelope, _PATIENCE))
         reply = self.answered(event)
         if has_told and isinstance(reply, replies.Restored) and reply.whole:
             self.afterwards.callback(has_told)
@@ -59,20 +56,14 @@ class Turn(NamedTuple):
         for has_told in (compacted, start.has_told if start else None):
             if has_told:
                 self.afterwards.callback(has_told)
-        told_all = isinstance(reply, replies.Restored) and reply.whole
-        if compacted and told_all and here.takes.keeps_starts:
-            self.afterwards.callback(self._leave_word, envelope.session)
         return reply
 
-    def _leave_word(self, session: str | None) -> None:
-        compacting.told_with_a_prompt(self.here.state_dir, session, self.clock.now())
-
     def _compacted(
-        self, envelope: events.Envelope
+        self, envelope: events.Envelope, wait: float = 0.0
     ) -> AbstractContextManager[Callable[[], None] | None]:
         """What to call once the session was told of the compaction that its transcript tells of."""
         transcript, state_dir = self.here.takes.transcript, self.here.state_dir
         if transcript is None:
             return nullcontext()
         path, now = envelope.transcript, self.clock.now()
-        return transcribed.turn(state_dir, envelope.session, path, transcript, now, _PATIENCE)
+        return transcribed.turn(state_dir, envelope.session, path, transcript, now, wait)

@@ -37,7 +37,7 @@ def test_a_codex_session_that_starts_twice_is_told_once(work: Project) -> None:
     assert resumed[0].startswith(RESUMED)
     assert "The guide" in resumed[1]
     assert starts(codex, "compact") == ["", "", ""]
-    assert "it was told just before" in str(log_of(work)[-1]["decided"])
+    assert "told when the session was resumed" in str(log_of(work)[-1]["decided"])
     status = json.loads(work.run("status", "--json", session=codex.session).stdout)
     assert status["compactions"]["count"] == 1
 
