@@ -21,15 +21,16 @@ OFF = "nothing: switched off in the project's settings"
 def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
     session = event.envelope.session
     cwd, saver = surroundings.cwd, event.envelope.name
-    if surroundings.takes.starts_twice:  # before it is saved, which may fail or take too long
+    # Before it is saved, which may fail or take too long: Copilot goes on to the next prompt meanwhile.
+    if surroundings.takes.starts_twice:
         compacting.begins(surroundings.state_dir, session, clock.now())
+    if told_by := surroundings.takes.transcript:
+        path, now = event.envelope.transcript, clock.now()
+        transcribed.follow(surroundings.state_dir, session, path, told_by, now)
     synced = sync.run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
     entry.root = synced.root
     entry.why += synced.notes
     choice = synced.choice()
-    if choice.chosen and synced.takes.transcript:
-        told_by, now = synced.takes.transcript, synced.place.now
-        transcribed.follow(synced.state_dir, session, event.envelope.transcript, told_by, now)
     if synced.failure:
         raise synced.failure
     if not synced.place.settings.enabled:
