@@ -231,6 +231,9 @@ def lines_of(kind: str) -> bytes:
             return (marker + b"\n") * (33 * MB // 17)
 
 
+SLACK = 1.0  # seconds of CPU: the start of the process, and others that share the machine
+
+
 @pytest.mark.parametrize(
     "kind", ["text", "one line", "lines that can just be understood", "lists", "short lines"]
 )
@@ -245,7 +248,7 @@ def test_a_long_transcript_costs_little(*, kind: str, first: bool, work: Project
     took = used(gemini, gemini.payload("UserPromptSubmit", prompt="x"))
     assert took.stdout == ""
     assert took.megabytes < 200
-    assert took.seconds < 1
+    assert took.seconds < 1 + SLACK
 
 
 def test_a_compaction_that_goes_on_in_a_long_transcript_is_waited_for_cheaply(
@@ -259,7 +262,7 @@ def test_a_compaction_that_goes_on_in_a_long_transcript_is_waited_for_cheaply(
     took = used(copilot, copilot.payload("UserPromptSubmit", prompt="x"))
     assert took.stdout == ""
     assert took.megabytes < 200
-    assert took.seconds < 0.5
+    assert took.seconds < 0.5 + SLACK
 
 
 # Agents that there are none of yet.
