@@ -21,7 +21,7 @@ OFF = "nothing: switched off in the project's settings"
 def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
     session = event.envelope.session
     cwd, saver = surroundings.cwd, event.envelope.name
-    # Before it is saved, which may fail or take too long: Copilot goes on to the next prompt meanwhile.
+    # Before it is saved, which may fail or take long: the next prompt may come meanwhile.
     if surroundings.takes.starts_twice:
         compacting.begins(surroundings.state_dir, session, clock.now())
     if told_by := surroundings.takes.transcript:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -40,7 +41,8 @@ class Owner:
             stderr=subprocess.PIPE,
         )
         staging = project.root / ".claude/holdfast/tmp"
-        until(lambda: staging.is_dir() and any(staging.iterdir()))
+        # Written to the end: what the test does now comes after it, also by the files' times.
+        until(lambda: staging.is_dir() and any(map(_is_whole, staging.iterdir())))
         children = Path(f"/proc/{self._strace.pid}/task/{self._strace.pid}/children")
         self.pid = int(children.read_text("ascii").split()[0])
         until(lambda: field(self.pid, "State")[0] in "tT")
@@ -56,6 +58,13 @@ class Owner:
         if self._strace.poll() is None:
             self.send(signal.SIGKILL)
             self.ended()
+
+
+def _is_whole(staged: Path) -> bool:
+    try:
+        return isinstance(json.loads(staged.read_bytes()), dict)
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
