@@ -22,7 +22,7 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
     session = event.envelope.session
     cwd, saver = surroundings.cwd, event.envelope.name
     # Before it is saved, which may fail or take long: the next prompt may come meanwhile.
-    if surroundings.takes.starts_twice:
+    if surroundings.takes.notes_begun:
         compacting.begins(surroundings.state_dir, session, clock.now())
     if told_by := surroundings.takes.transcript:
         path, now = event.envelope.transcript, clock.now()

@@ -123,7 +123,7 @@ def _answer(kept: Answers, here: Surroundings, synced: Synced, event: str, told:
     entry = hooklog.Entry()
     entry.event, entry.decided, entry.why = event, told.decided, list(told.why)
     answer = {"text": kept.text(told.stdout), "log": log_line(here, entry, synced.root, kept.agent)}
-    if synced.takes.starts_twice and synced.session and here.state_dir:
+    if synced.takes.notes_begun and synced.session and here.state_dir:
         answer["compacting"] = [
             compacting.place(here.state_dir, synced.session),
             compacting.BEGUN.decode(),

@@ -24,8 +24,7 @@ def nothing_due(asked: Asked) -> bool:
     """Whether this prompt of a session is surely told nothing."""
     if asked.agent or not asked.session:
         return True
-    starts = homes.starts(asked.state_dir, asked.session)
-    if not asked.by.takes.keeps_starts and any(map(os.path.lexists, starts)):
+    if any(map(os.path.lexists, _noted(asked))):
         return False
     path, begin = _followed(asked)
     given = asked.text("transcript_path")
@@ -33,6 +32,17 @@ def nothing_due(asked: Asked) -> bool:
         path, begin = given, 0
     transcript = asked.by.takes.transcript
     return not path or not transcript or _has_none(path, begin, transcript.marker)
+
+
+def _noted(asked: Asked) -> list[str]:
+    """Where something is noted that has to be told, or waited for; see `pending` and `compacting`."""
+    takes = asked.by.takes
+    noted: list[str] = []
+    if not takes.keeps_starts:
+        noted += homes.starts(asked.state_dir, asked.session)
+    if takes.notes_begun:
+        noted.append(homes.file_of(asked.state_dir, "compacting", asked.session, "json"))
+    return noted
 
 
 def _followed(asked: Asked) -> tuple[str, int]:

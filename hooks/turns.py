@@ -1,20 +1,22 @@
 """Starts and prompts of a session that is told with a prompt what it could not be told before.
 
-Whoever tells it has its turn until it was told, so that what comes at the same moment says nothing.
+Whoever tells it has its turn until it was told. What comes at the same moment waits for that, and looks then
+what is left to be told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import NamedTuple
 
-from holdfast import hooklog, pending, transcribed
+from holdfast import clock, compacting, hooklog, pending, transcribed
 from holdfast.clock import Clock
 from holdfast.project import Surroundings
 from holdfast.wire import events, replies
 
-_PATIENCE = 1.0  # seconds that a start waits for a prompt beside it
+_PATIENCE = 3.0  # seconds that a start and the prompt beside it wait for each other
+_TOLD_BESIDE = "nothing: it was told with the prompt beside it"
 
 
 class Turn(NamedTuple):
@@ -33,10 +35,13 @@ class Turn(NamedTuple):
             pending.note_start(self.here.state_dir, session, event.source, self.clock.now())
             self.entry.decided = pending.WITH_THE_PROMPT
             return replies.Nothing()
-        has_told = self.afterwards.enter_context(self._compacted(event.envelope, _PATIENCE))
+        due = self._compacted(event.envelope)
+        if _is_before(event.envelope.asked, due.told_with):
+            self.entry.decided = _TOLD_BESIDE
+            return replies.Nothing()
         reply = self.answered(event)
-        if has_told and isinstance(reply, replies.Restored) and reply.whole:
-            self.afterwards.callback(has_told)
+        if due.has_told and isinstance(reply, replies.Restored) and reply.whole:
+            self.afterwards.callback(due.has_told)
         return reply
 
     def prompted(self, event: events.Prompt) -> replies.Reply:
@@ -45,7 +50,7 @@ class Turn(NamedTuple):
         start = None
         if not here.takes.keeps_starts:
             start = self.afterwards.enter_context(pending.turn(here.state_dir, envelope.session))
-        compacted = self.afterwards.enter_context(self._compacted(envelope))
+        compacted = self._compacted(envelope).has_told
         source = "compact" if compacted else start.source if start else None
         if source is None:
             self.entry.decided = "nothing: there is nothing to be told"
@@ -58,12 +63,30 @@ class Turn(NamedTuple):
                 self.afterwards.callback(has_told)
         return reply
 
-    def _compacted(
-        self, envelope: events.Envelope, wait: float = 0.0
-    ) -> AbstractContextManager[Callable[[], None] | None]:
-        """What to call once the session was told of the compaction that its transcript tells of."""
-        transcript, state_dir = self.here.takes.transcript, self.here.state_dir
-        if transcript is None:
-            return nullcontext()
-        path, now = envelope.transcript, self.clock.now()
-        return transcribed.turn(state_dir, envelope.session, path, transcript, now, wait)
+    def _compacted(self, envelope: events.Envelope) -> transcribed.Due:
+        """What the session has to be told of the compaction that its transcript tells of."""
+        takes, state_dir, session = self.here.takes, self.here.state_dir, envelope.session
+        if takes.transcript is None:
+            return transcribed.Due()
+        begun = takes.notes_begun and compacting.has_begun(state_dir, session)
+        due = self.afterwards.enter_context(
+            transcribed.turn(
+                state_dir,
+                session,
+                envelope.transcript,
+                takes.transcript,
+                self.clock.now(),
+                envelope.asked,
+                begun=begun,
+                wait=_PATIENCE,
+            )
+        )
+        if begun:  # and was waited for
+            compacting.is_over(state_dir, session)
+        return due
+
+
+def _is_before(one: str, other: str) -> bool:
+    """Whether *one* moment, as it was given, is surely not after the *other*."""
+    first, then = clock.parse(one), clock.parse(other)
+    return first is not None and then is not None and first <= then

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
         """How a transcript tells of compactions, where no event follows them."""
 
         marker: bytes  # what a line holds that may tell of one
+        is_late: (
+            bool  # it tells some time after it has happened; PreCompact comes only where one begins
+        )
 
         @property
         def list_in(self) -> tuple[bytes, bytes] | None:
@@ -54,6 +57,11 @@ class Capabilities:
         )
         self.shows = shows  # a line for the person is shown
         self.tells_failures = tells_failures  # a tool call that failed has an event of its own
+
+    @property
+    def notes_begun(self) -> bool:
+        """Whether it is noted that a compaction has begun, since something that comes later depends on it."""
+        return self.starts_twice or (self.transcript is not None and self.transcript.is_late)
 
     @property
     def prompted(self) -> bool:

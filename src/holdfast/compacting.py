@@ -1,11 +1,16 @@
-"""Compactions that have begun, where a session that is compacted and resumed starts twice in one turn.
+"""Compactions that have begun, as PreCompact notes it where something that comes later depends on it.
 
-Rule 1: PreCompact notes that a compaction has begun. A start as resumed that finds this and has told all
-        there is leaves word; then the start as compacted, which follows it, has nothing to tell.
+Where a session that is compacted and resumed starts twice in one turn:
+Rule 1: a start as resumed that finds one begun, and has told all there is, leaves word; then the start as
+        compacted, which follows it, has nothing to tell.
 Rule 2: that start changes nothing, because the parts of the reading run beside it, and look, too. One that
         does tell ends what was noted: a later resume leaves no word for it.
 Rule 3: word counts for a minute, so that what never came silences nothing later on. The second start begins
         when the hooks of the first have ended, and no hook has longer than half of that.
+
+Where only a transcript tells of a compaction, and late:
+Rule 4: the next prompt, or the start beside it, waits for what the transcript tells of one that has begun. It
+        does so once, since not every one that begins ends.
 """
 
 from __future__ import annotations
@@ -40,7 +45,7 @@ def begins(state_dir: str | None, session: str | None, now: datetime) -> None:
 
 
 def has_begun(state_dir: str | None, session: str | None) -> bool:
-    """Whether a compaction of *session* began, and no start has told of it."""
+    """Whether a compaction of *session* began, and nothing that comes after it was seen yet."""
     return _noted(state_dir, session).get("compaction") == "begun"
 
 
@@ -68,7 +73,7 @@ def told_when_resumed(state_dir: str | None, session: str | None, now: datetime)
 
 
 def is_over(state_dir: str | None, session: str | None) -> None:
-    """*session* has started after its compaction."""
+    """What was noted of *session* counts no longer."""
     if state_dir and session and not left_alone_in(_KIND, place(state_dir, session)):
         with contextlib.suppress(OSError):
             os.unlink(place(state_dir, session))

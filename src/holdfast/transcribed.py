@@ -31,7 +31,7 @@ _LONGEST = 8 * 1024 * 1024  # bytes of a line that is understood as a whole
 _MOST_HOLDERS = 200_000  # objects and lists in it
 _BEGINNING = 256 * 1024  # bytes that are looked at of any other
 _WORTH_NOTING = 256 * 1024  # bytes that need not be read again
-_PATIENCE = 0.5  # seconds for all of it; what has happened may be written some time later
+_PATIENCE = 1.0  # seconds for all of it; what has happened may be written some time later
 _POLL = 0.02
 _MOST = 50  # compactions that are known, the latest
 
@@ -41,9 +41,9 @@ class _Known(NamedTuple):
 
     path: str
     offset: int = 0  # up to where its transcript was read
-    told: tuple[
-        str, ...
-    ] = ()  # of an earlier transcript as well: resumed, a session may begin another
+    # Of an earlier transcript as well: resumed, a session may begin another.
+    told: tuple[str, ...] = ()
+    asked: str = ""  # when that was asked for with which the last one was told
 
 
 class _News(NamedTuple):
@@ -52,6 +52,13 @@ class _News(NamedTuple):
     marked: bool = False  # whether a line had the marker
     goes_on: bool = False  # whether one has begun that has not ended yet
     more: bool = False  # whether there may be more to be read
+
+
+class Due(NamedTuple):
+    """What a session has to be told, and what to call when it was."""
+
+    has_told: Callable[[], None] | None = None  # None where there is nothing, or another tells
+    told_with: str = ""  # when that was asked with which it was told of the last compaction
 
 
 def follow(
@@ -65,15 +72,15 @@ def follow(
     known = _recall(state_dir, session)
     if not state_dir or not session or not path or (known and known.path == path):
         return
-    known = _Known(path, 0, known.told) if known else _first_heard_of(path, transcript)
-    _record(state_dir, session, known, now)
+    _record(state_dir, session, _of_another(path, known, transcript), now)
 
 
-def _first_heard_of(path: str, transcript: Transcript) -> _Known:
-    """What has ended before is over. What has begun may be written down already, and is read again."""
-    begin = max(_size(path) - _AT_ONCE, 0)
-    news = _news(path, _News(begin), transcript, _patience())
-    return _Known(path, begin if news.goes_on else news.upto, news.compactions)
+def _of_another(path: str, known: _Known | None, transcript: Transcript) -> _Known:
+    """What is to be noted of a transcript that was not *known*. What stands in the first one is over."""
+    if known:
+        return known._replace(path=path, offset=0)
+    news = _news(path, _News(max(_size(path) - _AT_ONCE, 0)), transcript, _patience())
+    return _Known(path, news.upto, news.compactions)
 
 
 def _size(path: str) -> int:
@@ -96,31 +103,35 @@ def turn(
     path: str | None,
     transcript: Transcript,
     now: datetime,
-    wait: float = 0.0,
-) -> Iterator[Callable[[], None] | None]:
-    """What to call once *session* was told of a compaction; None where there is no new one, or another tells.
+    asked: str,
+    *,
+    begun: bool,
+    wait: float,
+) -> Iterator[Due]:
+    """The turn of what was *asked* for at that moment; another that tells has *wait* seconds to come to its end.
 
-    Without a *path* it is the one that was noted.
+    Without a *path* it is the one that was noted. Where a compaction has *begun*, how it has ended is waited for.
     """
     known = _recall(state_dir, session)
     if not state_dir or not session or not (path or known):
-        yield None
+        yield Due()
         return
     with contextlib.suppress(OSError):  # then nobody can be alone
         make_private(os.path.dirname(homes.transcribed(state_dir, session)))
     with pending.alone(state_dir, _KIND, session, wait) as is_alone:
         if not is_alone:
-            yield None
+            yield Due()
             return
-        noted = _recall(state_dir, session)
-        known = noted or _first_heard_of(path or "", transcript)
-        if path not in {None, known.path}:
-            known = _Known(path or "", 0, known.told)
-        news = _settled_news(known, transcript)
-        after = _Known(known.path, news.upto, (*known.told, *news.compactions)[-_MOST:])
-        yield (lambda: _record(state_dir, session, after, now)) if news.compactions else None
+        noted = known = _recall(state_dir, session)
+        if known is None or path not in {None, known.path}:
+            known = _of_another(path or "", known, transcript)
+        news = _settled_news(known, transcript, goes_on=begun)
+        after = known._replace(offset=news.upto, told=(*known.told, *news.compactions)[-_MOST:])
         if news.compactions:
+            told = after._replace(asked=asked)
+            yield Due(lambda: _record(state_dir, session, told, now), known.asked)
             return
+        yield Due(None, known.asked)
         # One that goes on has been waited for. How it has ended will stand behind what was read.
         if not noted or news.marked or abs(news.upto - known.offset) > _WORTH_NOTING:
             _record(state_dir, session, after, now)
@@ -134,7 +145,8 @@ def _recall(state_dir: str | None, session: str | None) -> _Known | None:
             case _ if is_newer(_KIND, record):
                 return None
             case {"path": str(path), "offset": int(offset), "told": list(told)}:
-                return _Known(path, max(offset, 0), tuple(map(str, told)))
+                asked = str(record.get("asked", ""))
+                return _Known(path, max(offset, 0), tuple(map(str, told)), asked)
     return None
 
 
@@ -153,10 +165,10 @@ def _patience() -> float:
     return time.monotonic() + _PATIENCE
 
 
-def _settled_news(known: _Known, transcript: Transcript) -> _News:
+def _settled_news(known: _Known, transcript: Transcript, *, goes_on: bool) -> _News:
     """What the session was not told, once it is known how the last compaction that has begun has ended."""
     until = _patience()
-    news = _news(known.path, _News(known.offset), transcript, until)
+    news = _news(known.path, _News(known.offset, goes_on=goes_on), transcript, until)
     while (news.goes_on or news.more) and time.monotonic() < until:
         if not news.more:
             time.sleep(_POLL)

@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asking import TIME, Asking, Copilot, Gemini
@@ -20,6 +23,8 @@ from holdfast.testing import Project
 
 RESTORED = "# Workflow restored after the compaction: Work"
 RESUMED = "# Workflow taken up again with the resumed session: Work"
+# As Copilot writes down that a compaction begins.
+START = {"type": "session.compaction_start", "id": "0", "timestamp": TIME, "data": {}}
 
 
 def kept(project: Project, kind: str) -> list[Path]:
@@ -41,7 +46,7 @@ PROMPTED = pytest.mark.parametrize("kind", [Copilot, Gemini])
 
 @PROMPTED
 def test_of_prompts_at_the_same_moment_one_is_told(kind: type[Asking], work: Project) -> None:
-    """The others go on at once."""
+    """The others wait for it, and say nothing."""
     asking = compacted(kind, work)
     payload = asking.payload("UserPromptSubmit", prompt="go on")
     running = [asking.door().start(*asking.options()) for _ in range(4)]
@@ -142,15 +147,26 @@ def test_a_cancelled_compaction_of_copilot_is_not_told(work: Project) -> None:
     assert copilot.context(copilot.prompt()) == ""
 
 
-@pytest.mark.parametrize("first", ["start", "hook"])
-def test_a_first_compaction_of_copilot_by_hand(first: str, work: Project) -> None:
-    """It writes down that it begins before or after its hook is run, and some time later how it has ended."""
+@pytest.mark.parametrize("order", ["start hook", "hook start", "hook"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_compaction_of_copilot_by_hand_with_a_prompt_right_behind_it(
+    order: str, number: int, work: Project
+) -> None:
+    """It writes down some time later that one begins, before its hook is run or after, and how it has ended."""
     copilot = Copilot(work)
     copilot.applies("of an earlier day")
-    start = {"type": "session.compaction_start", "id": "0", "timestamp": TIME, "data": {}}
-    for step in ("start", "hook") if first == "start" else ("hook", "start"):
-        copilot.writes(start) if step == "start" else copilot.fire("PreCompact", trigger="x")
-    later = threading.Timer(0.4, copilot.applies, ["1"])
+    if number == 2:
+        copilot.compacts()
+        copilot.prompt()
+    for step in order.split():
+        copilot.writes(START) if step == "start" else copilot.fire("PreCompact", trigger="x")
+
+    def ends() -> None:
+        if "start" not in order:
+            copilot.writes(START)
+        copilot.applies("1")
+
+    later = threading.Timer(0.4, ends)
     later.start()
     told = copilot.context(copilot.prompt())
     later.join()
@@ -162,7 +178,7 @@ def test_two_compactions_of_copilot_right_behind_each_other_are_told_once(work: 
     """How the second has ended is written down while the hook of the prompt runs already."""
     copilot = Copilot(work)
     copilot.compacts()
-    copilot.writes({"type": "session.compaction_start", "id": "0", "timestamp": TIME, "data": {}})
+    copilot.writes(START)
     later = threading.Timer(0.2, copilot.applies, ["another"])
     later.start()
     told = copilot.context(copilot.prompt())
@@ -171,11 +187,11 @@ def test_two_compactions_of_copilot_right_behind_each_other_are_told_once(work: 
     assert copilot.context(copilot.prompt()) == ""
 
 
-def test_a_compaction_of_copilot_that_goes_on_holds_up_no_prompt(work: Project) -> None:
+def test_a_compaction_of_copilot_that_goes_on_is_told_when_it_has_ended(work: Project) -> None:
     """It ends beside the turn; the prompt after that tells of it."""
     copilot = Copilot(work)
     copilot.fire("PreCompact", trigger="auto")
-    copilot.writes({"type": "session.compaction_start", "id": "0", "timestamp": TIME, "data": {}})
+    copilot.writes(START)
     assert copilot.context(copilot.prompt()) == ""
     copilot.applies("1")
     assert copilot.context(copilot.prompt()).startswith(RESTORED)
@@ -199,6 +215,56 @@ def test_a_copilot_session_that_is_resumed_after_its_compaction_is_told_once(
     assert copilot.context(copilot.prompt()) == ""
     copilot.compacts()
     assert copilot.context(copilot.prompt()).startswith(RESTORED)
+
+
+@pytest.mark.parametrize("spelled", ["PascalCase", "camelCase"])
+@pytest.mark.parametrize("resume", ["full", "line"])
+@pytest.mark.parametrize("ahead", [-0.3, -0.01, 0.0, 0.01, 0.3])
+def test_a_start_and_the_prompt_beside_it_tell_once(
+    ahead: float, resume: str, spelled: str, work: Project
+) -> None:
+    """Whichever hook is ahead, and by how many seconds. Where the start says only a line, the prompt tells all."""
+    work.write(".claude/holdfast.toml", f'[restore]\nresume = "{resume}"\n')
+    copilot = Copilot(work)
+    copilot.compacts()
+    start = copilot.payload("SessionStart", source="resume")
+    prompt = copilot.payload("UserPromptSubmit", prompt="go on")
+    if spelled == "camelCase":
+        start, prompt = map(in_camel_case, (start, prompt))
+    asked = [start, prompt] if ahead < 0 else [prompt, start]
+    running = [copilot.door().start(*copilot.options()) for _ in asked]
+    for process, payload in zip(running, asked, strict=True):
+        assert process.stdin
+        process.stdin.write(encode(payload))
+        process.stdin.close()
+        process.stdin = None
+        time.sleep(abs(ahead))
+    told = b"".join(each.communicate(timeout=60)[0] for each in running).decode()
+    assert told.count(RESTORED) + told.count(RESUMED) == 1
+    if resume == "line":
+        assert RESTORED in told
+    assert copilot.context(copilot.prompt()) == ""
+
+
+def in_camel_case(payload: dict[str, Any]) -> dict[str, Any]:
+    """As Copilot gives an event that was registered by its name in camelCase."""
+    at = datetime.fromisoformat(payload["timestamp"]).timestamp()
+    kept = {key: payload[key] for key in ("cwd", "source", "prompt") if key in payload}
+    return {**kept, "sessionId": payload["session_id"], "timestamp": round(at * 1000)}
+
+
+def test_a_copilot_session_that_is_resumed_later_than_a_prompt_has_told_is_told(
+    work: Project,
+) -> None:
+    """However soon; as is one that was compacted once more."""
+    copilot = Copilot(work)
+    for _ in range(2):
+        copilot.compacts()
+        assert copilot.context(copilot.prompt()).startswith(RESTORED)
+        assert copilot.context(copilot.fire("SessionStart", source="resume")).startswith(RESUMED)
+        copilot.compacts()
+        assert copilot.context(copilot.fire("SessionStart", source="resume")).startswith(RESUMED)
+        assert copilot.context(copilot.prompt()) == ""
 
 
 def test_gemini_is_told_with_its_first_prompt_what_there_is_to_say_at_a_start(

@@ -262,7 +262,7 @@ def test_a_compaction_that_goes_on_in_a_long_transcript_is_waited_for_cheaply(
     took = used(copilot, copilot.payload("UserPromptSubmit", prompt="x"))
     assert took.stdout == ""
     assert took.megabytes < 200
-    assert took.seconds < 0.5 + SLACK
+    assert took.seconds < 1 + SLACK
 
 
 # Agents that there are none of yet.

@@ -107,6 +107,29 @@ def test_copilot_is_told_of_no_compaction_that_the_next_prompt_cancels(placed: P
     assert asking(stand_in.requests, "one more prompt").text.count(RESTORED) == 1
 
 
+@pytest.mark.parametrize("resume", ["full", "line"])
+@pytest.mark.parametrize("compacted", ["before", "after"])
+def test_copilot_resumed_and_compacted_is_told_once(
+    compacted: str, resume: str, placed: Placed
+) -> None:
+    """It asks for its start and for the prompt beside it at the same moment."""
+    place = at_work(placed, Copilot, {})
+    place.write(place.project / ".claude/holdfast.toml", f'[restore]\nresume = "{resume}"\n')
+    with place.service(tokens=lambda _: 5_000) as stand_in:
+        with place.session(stand_in) as session:
+            session.say("the first prompt")
+            if compacted == "before":
+                session.compact()
+        with place.session(stand_in, session.id) as again:
+            if compacted == "after":
+                again.compact()
+            again.say("resumed and compacted")
+            again.say("one more prompt")
+    for prompt in ("resumed and compacted", "one more prompt"):
+        text = asking(stand_in.requests, prompt).text
+        assert text.count(RESTORED) + text.count(RESUMED) == 1, prompt
+
+
 @pytest.mark.needs("tmux")
 def test_gemini_without_a_terminal_keeps_the_persons_prompts(placed: Placed) -> None:
     """What is said at a start would cost them when the session is resumed."""

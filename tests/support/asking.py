@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -123,7 +124,8 @@ class Copilot(Asking):
         return self.project.home / ".copilot/session-state" / self.session / "events.jsonl"
 
     def payload(self, event: str, **fields: Any) -> dict[str, Any]:
-        found = {"timestamp": TIME, **super().payload(event, **fields)}
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        found = {"timestamp": at, **super().payload(event, **fields)}
         if event in {"SessionStart", "UserPromptSubmit"}:
             del found["transcript_path"]
         return found

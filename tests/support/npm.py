@@ -32,8 +32,9 @@ def installed(
     clients.mkdir(parents=True, exist_ok=True)
     folder = clients / name
     with FileLock(clients / f"{name}.lock", timeout=2 * PATIENCE):
-        if not folder.exists():
-            # A folder with that name is whole: it is made aside, and then renamed.
+        if not (folder / "program").exists():
+            # A folder with that file is whole: it is made aside, and then renamed.
+            shutil.rmtree(folder, ignore_errors=True)
             aside = Path(tempfile.mkdtemp(dir=clients, prefix=f"{name}-"))
             try:
                 _install(packages, aside)

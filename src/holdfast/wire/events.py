@@ -26,6 +26,7 @@ class Envelope(NamedTuple):
     agent_id: str | None  # set when the payload comes from a subagent, or is about one
     source: str | None  # what set it off: the trigger of a compaction, the source of a session
     transcript: str | None = None  # where the client writes the session down
+    asked: str = ""  # when, by the clock of whoever asks; empty where that is not told
 
 
 class PreCompact(NamedTuple):
@@ -151,6 +152,7 @@ def parse(payload: Mapping[str, object], part: int = 0) -> Event:
         fields.text("agent_id"),
         fields.text("source") or fields.text("trigger"),
         fields.text("transcript_path"),
+        fields.text("timestamp") or "",
     )
     if part and name != "SessionStart":
         return Other(envelope)

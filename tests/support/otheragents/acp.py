@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +23,6 @@ class AcpSession:
 
     def compact(self) -> None:
         self.say(self._compacting)
-        # No person types a prompt within milliseconds; the hook may still run, and the transcript wait.
-        time.sleep(1.5)
 
 
 @contextmanager

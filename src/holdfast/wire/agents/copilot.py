@@ -7,6 +7,8 @@ when it begins; so the workflow is told with the next prompt.
 
 from __future__ import annotations
 
+import time
+
 from holdfast.capabilities import Capabilities
 from holdfast.digests import digest
 from holdfast.room import Room
@@ -23,6 +25,7 @@ class Transcript:
     """Each event is a line, with an id and a time. They are written some time after they have happened."""
 
     marker = b"session.compaction_"
+    is_late = True
     list_in = None
 
     def compactions(self, record: object) -> list[str]:
@@ -68,11 +71,15 @@ _FIELDS = {
     "transcriptPath": "transcript_path",
     "agentId": "agent_id",
 }
+_LATEST = 253_402_300_799_000  # milliseconds until the year 10000, which no clock shows
 _TOLD_BY = {"source": "SessionStart", "trigger": "PreCompact", "prompt": "UserPromptSubmit"}
 
 
 def _of_camel_case(payload: Payload) -> Payload:
     named = {_FIELDS.get(key, key): value for key, value in payload.items()}
+    if isinstance(at := payload.get("timestamp"), int):
+        seconds, rest = divmod(min(max(at, 0), _LATEST), 1000)
+        named["timestamp"] = time.strftime(f"%Y-%m-%dT%H:%M:%S.{rest:03}Z", time.gmtime(seconds))
     event = next((event for field, event in _TOLD_BY.items() if field in payload), None)
     return named if event is None else {"hook_event_name": event, **named}
 
