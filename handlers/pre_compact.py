@@ -5,7 +5,7 @@ It may fire without a compaction following, and several times for one, so it cou
 
 from __future__ import annotations
 
-from holdfast import compacting, compactions, guidance, restore, sync, transcribed
+from holdfast import compacting, compactions, guidance, hooklog, restore, sync, transcribed
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
@@ -32,7 +32,10 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
     entry.why += synced.notes
     choice = synced.choice()
     if synced.failure:
-        raise synced.failure
+        if not _failed_before(event, synced):
+            raise synced.failure
+        entry.decided = hooklog.failed(synced.failure.cause)
+        return Nothing()
     if not synced.place.settings.enabled:
         entry.decided = OFF
         return Nothing()
@@ -41,6 +44,15 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
     restore.foresee(synced, choice.chosen)
     synced.heard_of()
     return told(synced, choice, entry)
+
+
+def _failed_before(event: PreCompact, synced: Synced) -> bool:
+    """Whether the person was told so already, who would be told before every request."""
+    transcript, asked = synced.takes.transcript, event.envelope
+    if not transcript or transcript.announced or asked.source != "auto":
+        return False
+    before = hooklog.last(synced.state_dir, synced.root, asked.session, asked.name)
+    return before.startswith(hooklog.failed(""))
 
 
 def is_to_take(synced: Synced) -> bool:

@@ -28,10 +28,11 @@ def guard(
         entry.decided, entry.quiet = f"nothing: {error.cause}", False
         return replies.Outcome()
     except HoldfastError as error:
-        entry.decided, entry.quiet = f"failed: {error.cause}", False
+        entry.decided, entry.quiet = hooklog.failed(error.cause), False
         return told(replies.failed(entry.event, error.cause))
     except Exception as error:  # noqa: BLE001  # the promise above
-        entry.decided, entry.quiet = f"failed: {type(error).__name__}: {error}", False
+        entry.decided = hooklog.failed(f"{type(error).__name__}: {error}")
+        entry.quiet = False
         entry.why = _trail(error)
         cause = f"{type(error).__name__} (holdfast log tells more)"
         return told(replies.failed(entry.event, cause))

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
         """How a transcript tells of compactions, where no event follows them."""
 
         marker: bytes  # what a line holds that may tell of one
-        is_late: (
-            bool  # it tells some time after it has happened; PreCompact comes only where one begins
-        )
+        # PreCompact comes where one begins, and how it ended is told some time later. Else PreCompact
+        # comes before every request, and what happened before it is told already.
+        announced: bool
 
         @property
         def list_in(self) -> tuple[bytes, bytes] | None:
@@ -61,7 +61,7 @@ class Capabilities:
     @property
     def notes_begun(self) -> bool:
         """Whether it is noted that a compaction has begun, since something that comes later depends on it."""
-        return self.starts_twice or (self.transcript is not None and self.transcript.is_late)
+        return self.starts_twice or (self.transcript is not None and self.transcript.announced)
 
     @property
     def prompted(self) -> bool:

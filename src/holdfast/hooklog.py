@@ -64,6 +64,11 @@ class Entry:
         return encoded
 
 
+def failed(cause: str) -> str:
+    """What a run has decided that failed, as the log has it."""
+    return f"failed: {cause}"
+
+
 def folder(state_dir: str, root: str) -> str:
     """Where the user's folder keeps what belongs to the project at *root*."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(root))[:40]
@@ -112,6 +117,15 @@ def read(state_dir: str | None, root: str) -> Iterator[dict[str, object]]:
     for _, record in _records(state_dir, root):
         if not versions.is_newer("log", record):
             yield record
+
+
+def last(state_dir: str | None, root: str, session: str | None, event: str) -> str:
+    """What was decided at the last *event* of *session*; empty where there was none."""
+    decided = ""
+    for record in read(state_dir, root):
+        if (record.get("session"), record.get("event")) == (session, event):
+            decided = str(record.get("decided"))
+    return decided
 
 
 def passed_over(state_dir: str | None, root: str) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
-from asking import EVERY, Codex, log_of
+from asking import EVERY, Codex, Gemini, log_of
 
 from holdfast.hooks import options
 from holdfast.simulate import Session
@@ -92,6 +93,25 @@ def test_a_failed_save_never_blocks(name: str, work: Project) -> None:
     assert (done.code, done.stdout) == (1, b"")
     assert done.stderr.count("\n") == 0
     assert "could not save" in done.stderr
+
+
+def test_gemini_says_once_that_a_save_fails(work: Project) -> None:
+    """It asks before every request. A failure by hand is said each time, and the log has all of them."""
+    gemini, in_the_way = Gemini(work), work.root / "untracked"
+
+    def codes(*triggers: str) -> list[int]:
+        return [gemini.fire("PreCompact", trigger=each).code for each in triggers]
+
+    in_the_way.write_text("in the way")
+    assert codes("auto", "auto", "auto", "manual", "auto") == [1, 0, 0, 1, 0]
+    assert [each["decided"][:6] for each in log_of(work)] == ["failed"] * 5
+    in_the_way.unlink()
+    assert codes("auto") == [0]
+    assert work.state()["phase"]["current"] == 2
+    shutil.rmtree(in_the_way)
+    in_the_way.write_text("in the way")
+    work.declare("Work", phase="3/4 - Test")
+    assert codes("auto", "auto") == [1, 0]
 
 
 @pytest.mark.parametrize("name", agents.NAMES)

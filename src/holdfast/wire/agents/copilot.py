@@ -25,7 +25,7 @@ class Transcript:
     """Each event is a line, with an id and a time. They are written some time after they have happened."""
 
     marker = b"session.compaction_"
-    is_late = True
+    announced = True
     list_in = None
 
     def compactions(self, record: object) -> list[str]:

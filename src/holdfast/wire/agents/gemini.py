@@ -29,7 +29,7 @@ class Transcript:
     """
 
     marker = b"<state_snapshot>"
-    is_late = False
+    announced = False
     list_in = (b'{"$set":{"messages":[', b"]}}")
 
     def compactions(self, record: object) -> list[str]:
