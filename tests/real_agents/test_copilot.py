@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-import threading
 from typing import Any
 
 import pytest
 
 from otheragents.copilot import Copilot, outcomes
-from otheragents.service import Request
 from realclient.client import wait_until
 from realclient.recording import Recording
 from realclient.requests import asking, summaries
 from realclient.runs import part
 from realclient.sandbox import PROBE, command, context
-from realclient.standin import SUMMARY, Reply, says
 
 pytestmark = pytest.mark.needs("npm")
 
@@ -69,18 +66,7 @@ def automatic(place: Copilot) -> Recording:
     """The window is full: a prompt that comes before the summary, and one that comes after it."""
     watched(place)
     place.write_settings()
-    in_time = threading.Event()
-
-    def tokens(request: Request) -> int:
-        return 5_000 if request.is_summary or "summarized" in request.text else place.full
-
-    def late(request: Request) -> Reply | None:
-        return says(SUMMARY, in_time) if request.is_summary else None
-
-    with (
-        place.service(tokens=tokens, script=late) as stand_in,
-        place.session(stand_in) as session,
-    ):
+    with place.filled() as (stand_in, session, in_time):
         session.say("the first prompt")
         session.say("the second prompt")
         session.say("the third prompt")

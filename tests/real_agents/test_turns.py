@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,6 @@ from otheragents.gemini import Gemini
 from otheragents.place import Place
 from realclient.client import wait_until
 from realclient.requests import asking
-from realclient.standin import SUMMARY, Reply, Request, says
 from realclient.workplace import READING, reading_in
 
 pytestmark = pytest.mark.needs("npm")
@@ -81,18 +79,7 @@ def test_where_it_does_not_all_fit_the_rest_of_the_reading_is_named(placed: Plac
 def test_copilot_is_told_of_no_compaction_that_the_next_prompt_cancels(placed: Placed) -> None:
     """The first that is applied is told of with the next prompt, once."""
     place = at_work(placed, Copilot, {})
-    in_time = threading.Event()
-
-    def tokens(request: Request) -> int:
-        return 5_000 if request.is_summary or "summarized" in request.text else place.full
-
-    def late(request: Request) -> Reply | None:
-        return says(SUMMARY, in_time) if request.is_summary else None
-
-    with (
-        place.service(tokens=tokens, script=late) as stand_in,
-        place.session(stand_in) as session,
-    ):
+    with place.filled() as (stand_in, session, in_time):
         for number in range(4):
             session.say(f"prompt {number}")
         in_time.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from typing import Any
 from otheragents import acp
 from otheragents.chat import Chat, ChatRequest
 from otheragents.place import Place
-from otheragents.service import Service
-from realclient.standin import Reply, StandIn, Tool, calls
+from otheragents.service import Request, Service
+from realclient.standin import SUMMARY, Reply, StandIn, Tool, calls, says
 
 # How Copilot begins the words with which it asks for a summary.
 SUMMARY_PROMPT = "Please create a detailed summary of the conversation so far."
@@ -72,3 +73,20 @@ class Copilot(Place):
             command, self.project, self.env(stand_in), compacting="/compact", resume=resume
         ) as session:
             yield session
+
+    @contextmanager
+    def filled(self) -> Iterator[tuple[Service, acp.AcpSession, threading.Event]]:
+        """A session with a full window. Each summary waits for the event; until one came it is asked for again."""
+        in_time = threading.Event()
+
+        def tokens(request: Request) -> int:
+            return 5_000 if request.is_summary or "summarized" in request.text else self.full
+
+        def late(request: Request) -> Reply | None:
+            return says(SUMMARY, in_time) if request.is_summary else None
+
+        with (
+            self.service(tokens=tokens, script=late) as stand_in,
+            self.session(stand_in) as session,
+        ):
+            yield stand_in, session, in_time
