@@ -8,6 +8,7 @@ from __future__ import annotations
 from holdfast import compacting, compactions, guidance, hooklog, restore, sync, transcribed
 from holdfast.clock import Clock
 from holdfast.hooklog import Entry
+from holdfast.patterns import pattern
 from holdfast.project import Surroundings
 from holdfast.selection import Choice
 from holdfast.store import HOOK_WAIT
@@ -15,6 +16,7 @@ from holdfast.sync import Synced
 from holdfast.wire.events import PreCompact
 from holdfast.wire.replies import Nothing, Reply, SummariserNote
 
+_NUMBERS = pattern(r"\d+")
 OFF = "nothing: switched off in the project's settings"
 
 
@@ -32,10 +34,10 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
     entry.why += synced.notes
     choice = synced.choice()
     if synced.failure:
-        if not _failed_before(event, synced):
-            raise synced.failure
         entry.decided = hooklog.failed(synced.failure.cause)
-        return Nothing()
+        if _failed_before(event, synced, entry.decided):
+            return Nothing()
+        raise synced.failure
     if not synced.place.settings.enabled:
         entry.decided = OFF
         return Nothing()
@@ -46,13 +48,14 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: E
     return told(synced, choice, entry)
 
 
-def _failed_before(event: PreCompact, synced: Synced) -> bool:
-    """Whether the person was told so already, who would be told before every request."""
+def _failed_before(event: PreCompact, synced: Synced, decided: str) -> bool:
+    """Whether the person was told the same just before, who would be told before every request."""
     transcript, asked = synced.takes.transcript, event.envelope
     if not transcript or transcript.announced or asked.source != "auto":
         return False
     before = hooklog.last(synced.state_dir, synced.root, asked.session, asked.name)
-    return before.startswith(hooklog.failed(""))
+    # A file that could not be made is called by the time, and the log cuts what is long.
+    return bool(before) and _NUMBERS.sub("", decided).startswith(_NUMBERS.sub("", before))
 
 
 def is_to_take(synced: Synced) -> bool:

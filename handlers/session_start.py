@@ -52,7 +52,9 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
         notes.append(f"Holdfast could not save the workflow: {synced.failure.cause}")
     entry.why += notes
     choice = synced.choice()
-    if event.source == "compact" and choice.chosen:
+    depth = restore.depth(synced, choice, event.source)
+    tells_of_it = event.source == "compact" or (event.compacted and depth == "full")
+    if tells_of_it and choice.chosen:
         entry.why += _counted(synced, choice.chosen)
         if not surroundings.played:
             entry.why += _resumed(synced, choice.chosen)
@@ -61,7 +63,6 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry:
     if compacting.is_told(synced.state_dir, session, synced.takes, event.source, now):
         entry.decided = compacting.ALREADY_TOLD
         return Restored(message=_message(notes), watch=watch)
-    depth = restore.depth(synced, choice, event.source)
     if depth == "off":
         entry.decided = off(event.source)
         return Restored(watch=watch)
@@ -128,12 +129,17 @@ def _whole(
         synced.take(chosen)
     synced.told()
     before = delivery.recall(synced.state_dir, synced.session)
-    if before and not compacted and compacting.has_begun(synced.state_dir, synced.session):
-        before = before._replace(opened=frozenset())  # it was compacted before it was resumed
+    if before and not compacted and _was_compacted(event, synced):
+        before = before._replace(opened=frozenset())
     reply, delivered = restoration(synced, choice, chosen, event.source, plan, before, notes, entry)
     delivery.record(synced.state_dir, synced.session, delivered, synced.place.now)
     restore.foresee(synced, chosen, plan if event.source in restore.SENT_AT else None)
     return reply
+
+
+def _was_compacted(event: SessionStart, synced: Synced) -> bool:
+    """Whether a session was compacted before it was resumed, and not told of it."""
+    return event.compacted or compacting.has_begun(synced.state_dir, synced.session)
 
 
 def restoration(

@@ -14,6 +14,7 @@ from holdfast import (
     compactions,
     counts,
     delivery,
+    homes,
     hooklog,
     journal,
     ledger,
@@ -125,7 +126,7 @@ def _answer(kept: Answers, here: Surroundings, synced: Synced, event: str, told:
     answer = {"text": kept.text(told.stdout), "log": log_line(here, entry, synced.root, kept.agent)}
     if synced.takes.notes_begun and synced.session and here.state_dir:
         answer["compacting"] = [
-            compacting.place(here.state_dir, synced.session),
+            homes.compacting(here.state_dir, synced.session),
             compacting.BEGUN.decode(),
         ]
     return answer

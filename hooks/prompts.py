@@ -41,7 +41,7 @@ def _noted(asked: Asked) -> list[str]:
     if not takes.keeps_starts:
         noted += homes.starts(asked.state_dir, asked.session)
     if takes.notes_begun:
-        noted.append(homes.file_of(asked.state_dir, "compacting", asked.session, "json"))
+        noted.append(homes.compacting(asked.state_dir, asked.session))
     return noted
 
 

@@ -185,11 +185,12 @@ def _begin(asked: Asked, answer: Answer, _: bytes | None) -> None:
     if "compacting" not in answer or asked.part:
         return
     path, begun = answer["compacting"]
-    if (asked.name == "PreCompact") == os.path.lexists(path):
-        return
-    if asked.name == "PreCompact":
+    is_noted = os.path.lexists(path)
+    if asked.name == "PreCompact" and is_noted:
+        os.utime(path)  # when it has begun
+    elif asked.name == "PreCompact":
         _put(path, begun)
-    else:
+    elif is_noted:
         os.unlink(path)
 
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import timedelta
 from typing import NamedTuple
 
-from holdfast import clock, compacting, hooklog, pending, transcribed
+from holdfast import clock, hooklog, pending, transcribed
 from holdfast.clock import Clock
 from holdfast.project import Surroundings
 from holdfast.wire import events, replies
 
 _PATIENCE = 3.0  # seconds that a start and the prompt beside it wait for each other
-_TOLD_BESIDE = "nothing: it was told with the prompt beside it"
+_BESIDE = timedelta(minutes=1)  # more than the two can be apart
+_TOLD_BESIDE = "nothing: what was asked for at the same moment has told it"
+_NOT_DUE = "nothing: there is nothing to be told"
+_BUSY = "nothing: another hook is just telling it"
 
 
 class Turn(NamedTuple):
@@ -35,13 +39,13 @@ class Turn(NamedTuple):
             pending.note_start(self.here.state_dir, session, event.source, self.clock.now())
             self.entry.decided = pending.WITH_THE_PROMPT
             return replies.Nothing()
-        due = self._compacted(event.envelope)
-        if _is_before(event.envelope.asked, due.told_with):
+        compacted = self._compacted(event.envelope)
+        if _are_beside(event.envelope.asked, compacted.told_with):
             self.entry.decided = _TOLD_BESIDE
             return replies.Nothing()
-        reply = self.answered(event)
-        if due.has_told and isinstance(reply, replies.Restored) and reply.whole:
-            self.afterwards.callback(due.has_told)
+        reply = self.answered(event._replace(compacted=compacted.has_told is not None))
+        if compacted.has_told and _is_whole(reply):
+            self.afterwards.callback(compacted.has_told, True)
         return reply
 
     def prompted(self, event: events.Prompt) -> replies.Reply:
@@ -49,44 +53,44 @@ class Turn(NamedTuple):
         envelope, here = event.envelope, self.here
         start = None
         if not here.takes.keeps_starts:
-            start = self.afterwards.enter_context(pending.turn(here.state_dir, envelope.session))
-        compacted = self._compacted(envelope).has_told
-        source = "compact" if compacted else start.source if start else None
+            turn = pending.turn(here.state_dir, envelope.session, _PATIENCE)
+            start = self.afterwards.enter_context(turn)
+        compacted = self._compacted(envelope)
+        source = "compact" if compacted.has_told else start.source if start else None
         if source is None:
-            self.entry.decided = "nothing: there is nothing to be told"
+            self.entry.decided = _BUSY if compacted.busy else _NOT_DUE
             return replies.Nothing()
         self.entry.quiet, self.entry.source = False, source
         begun = envelope._replace(name="SessionStart", source=source)
         reply = self.answered(events.SessionStart(begun, source))
-        for has_told in (compacted, start.has_told if start else None):
-            if has_told:
-                self.afterwards.callback(has_told)
+        if compacted.has_told:
+            self.afterwards.callback(compacted.has_told, _is_whole(reply))
+        if start:
+            self.afterwards.callback(start.has_told)
         return reply
 
-    def _compacted(self, envelope: events.Envelope) -> transcribed.Due:
-        """What the session has to be told of the compaction that its transcript tells of."""
-        takes, state_dir, session = self.here.takes, self.here.state_dir, envelope.session
-        if takes.transcript is None:
-            return transcribed.Due()
-        begun = takes.notes_begun and compacting.has_begun(state_dir, session)
-        due = self.afterwards.enter_context(
-            transcribed.turn(
-                state_dir,
-                session,
-                envelope.transcript,
-                takes.transcript,
-                self.clock.now(),
-                envelope.asked,
-                begun=begun,
-                wait=_PATIENCE,
-            )
+    def _compacted(self, envelope: events.Envelope) -> transcribed.Compacted:
+        """What the session has to be told of the compactions that its transcript tells of."""
+        transcript = self.here.takes.transcript
+        if transcript is None:
+            return transcribed.Compacted()
+        turn = transcribed.turn(
+            self.here.state_dir,
+            envelope.session,
+            envelope.transcript,
+            transcript,
+            self.clock.now(),
+            asked=envelope.asked,
+            wait=_PATIENCE,
         )
-        if begun:  # and was waited for
-            compacting.is_over(state_dir, session)
-        return due
+        return self.afterwards.enter_context(turn)
 
 
-def _is_before(one: str, other: str) -> bool:
-    """Whether *one* moment, as it was given, is surely not after the *other*."""
-    first, then = clock.parse(one), clock.parse(other)
-    return first is not None and then is not None and first <= then
+def _is_whole(reply: replies.Reply) -> bool:
+    return isinstance(reply, replies.Restored) and reply.whole
+
+
+def _are_beside(start: str, told_with: str) -> bool:
+    """Whether a start was asked for at the moment of what has told all, or just before."""
+    first, then = clock.parse(start), clock.parse(told_with)
+    return first is not None and then is not None and timedelta(0) <= then - first <= _BESIDE

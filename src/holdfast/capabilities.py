@@ -23,6 +23,9 @@ if TYPE_CHECKING:
         def compactions(self, record: object) -> list[str]:
             """What those are known by that *record*, a line of it, tells of."""
 
+        def at(self, record: object) -> str:
+            """When that was which *record* tells; empty where it does not say so."""
+
         def goes_on(self, record: object) -> bool | None:
             """Whether one has begun with *record*, or has ended; None where it says neither."""
 

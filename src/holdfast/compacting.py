@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from holdfast import clock, jsonlines, sessions
 from holdfast.atomic import replace_file
 from holdfast.capabilities import Capabilities
-from holdfast.homes import file_of
+from holdfast.homes import compacting
 from holdfast.openflags import make_private
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
 
@@ -33,15 +33,19 @@ _COUNTS_FOR = timedelta(minutes=1)
 BEGUN = jsonlines.encode(stamped(_KIND, {"compaction": "begun"}))  # the record of one
 
 
-def place(state_dir: str, session: str) -> str:
-    """Where it is noted."""
-    return file_of(state_dir, _KIND, session, "json")
-
-
 def begins(state_dir: str | None, session: str | None, now: datetime) -> None:
-    """A compaction of *session* begins. Noted already, it changes nothing."""
-    if not has_begun(state_dir, session):
-        _note(state_dir, session, BEGUN, now)
+    """A compaction of *session* begins."""
+    _note(state_dir, session, BEGUN, now)
+
+
+def begun_at(state_dir: str | None, session: str | None) -> datetime | None:
+    """When the last compaction of *session* has begun, of which nothing that comes after it was seen yet."""
+    if not state_dir or not session or not has_begun(state_dir, session):
+        return None
+    try:
+        return clock.from_mtime(os.stat(compacting(state_dir, session)).st_mtime)
+    except OSError:
+        return None
 
 
 def has_begun(state_dir: str | None, session: str | None) -> bool:
@@ -74,24 +78,24 @@ def told_when_resumed(state_dir: str | None, session: str | None, now: datetime)
 
 def is_over(state_dir: str | None, session: str | None) -> None:
     """What was noted of *session* counts no longer."""
-    if state_dir and session and not left_alone_in(_KIND, place(state_dir, session)):
+    if state_dir and session and not left_alone_in(_KIND, compacting(state_dir, session)):
         with contextlib.suppress(OSError):
-            os.unlink(place(state_dir, session))
+            os.unlink(compacting(state_dir, session))
 
 
 def _noted(state_dir: str | None, session: str | None) -> dict[str, object]:
     if not state_dir or not session:
         return {}
-    for record in jsonlines.read(place(state_dir, session), _LARGEST)[:1]:
+    for record in jsonlines.read(compacting(state_dir, session), _LARGEST)[:1]:
         if not is_newer(_KIND, record):
             return record
     return {}
 
 
 def _note(state_dir: str | None, session: str | None, line: bytes, now: datetime) -> None:
-    if not state_dir or not session or left_alone_in(_KIND, place(state_dir, session)):
+    if not state_dir or not session or left_alone_in(_KIND, compacting(state_dir, session)):
         return
     with contextlib.suppress(OSError):  # then it is told twice
-        make_private(os.path.dirname(place(state_dir, session)))
-        replace_file(place(state_dir, session), line, mode=0o600)
+        make_private(os.path.dirname(compacting(state_dir, session)))
+        replace_file(compacting(state_dir, session), line, mode=0o600)
         sessions.prune(state_dir, _KIND, now)

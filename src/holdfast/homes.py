@@ -59,6 +59,11 @@ def starts(state_dir: str, session: str) -> tuple[str, str]:
     return noted, taken
 
 
+def compacting(state_dir: str, session: str) -> str:
+    """Where it is noted that a compaction of *session* has begun."""
+    return file_of(state_dir, "compacting", session, "json")
+
+
 def transcribed(state_dir: str, session: str) -> str:
     """Where it is noted up to where the transcript of *session* was read."""
     return file_of(state_dir, "transcribed", session, "json")

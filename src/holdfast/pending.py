@@ -2,8 +2,8 @@
 
 Rule 1: where what is told at a start would not stay, the start is noted, and told with the next prompt.
 Rule 2: whoever tells it takes it before, by a rename, so that a start that comes meanwhile is noted anew; and
-        removes what it took when it has told. It is alone while it does, so that another at the same moment
-        says nothing. Killed before, it leaves what it took to the next one: told twice is better than never.
+        removes what it took when it has told. It is alone while it does; another at the same moment waits,
+        and finds nothing. Killed before, it leaves what it took to the next one: told twice is better than never.
 """
 
 from __future__ import annotations
@@ -49,13 +49,16 @@ def note_start(state_dir: str | None, session: str | None, source: str, now: dat
 
 
 @contextlib.contextmanager
-def turn(state_dir: str | None, session: str | None) -> Iterator[Due | None]:
-    """The start that *session* is to be told of; None where there is none, or another tells."""
+def turn(state_dir: str | None, session: str | None, wait: float) -> Iterator[Due | None]:
+    """The start that *session* is to be told of; None where there is none.
+
+    Another that tells it has *wait* seconds to come to its end.
+    """
     if not state_dir or not session or not any(map(os.path.lexists, places(state_dir, session))):
         yield None
         return
     noted, taken = places(state_dir, session)
-    with alone(state_dir, _KIND, session) as is_alone:
+    with alone(state_dir, _KIND, session, wait) as is_alone:
         if is_alone and os.path.lexists(noted) and not left_alone_in(_KIND, noted):
             with contextlib.suppress(OSError):
                 os.replace(noted, taken)
@@ -64,8 +67,11 @@ def turn(state_dir: str | None, session: str | None) -> Iterator[Due | None]:
 
 
 @contextlib.contextmanager
-def alone(state_dir: str, kind: Kind, session: str, wait: float = 0.0) -> Iterator[bool]:
-    """Whether no other process is just telling *session* the same; while this lasts, none will."""
+def alone(state_dir: str, kind: Kind, session: str, wait: float) -> Iterator[bool]:
+    """Whether no other process is just telling *session* the same; while this lasts, none will.
+
+    One that cannot find out is not alone.
+    """
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(locked(file_of(state_dir, kind, session, "lock"), wait))

@@ -3,6 +3,8 @@
 Rule 1: the transcript is another program's file, and grows. So no more of it is read than was added since,
         and no more than a hook has time for: the rest is for the next one.
 Rule 2: whoever tells of a compaction notes it when it has told, and is alone until then, as in `pending`.
+Rule 3: what has happened may be written down some time later. So how a compaction has ended is waited for, of
+        which PreCompact has noted that it begins (see `compacting`), or of which the transcript says so.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import homes, jsonlines, pending, sessions
+from holdfast import clock, compacting, homes, jsonlines, pending, sessions
 from holdfast.atomic import replace_file
 from holdfast.openflags import BYTES, NO_WAIT, make_private
 from holdfast.versions import Kind, is_newer, left_alone_in, stamped
@@ -31,7 +33,8 @@ _LONGEST = 8 * 1024 * 1024  # bytes of a line that is understood as a whole
 _MOST_HOLDERS = 200_000  # objects and lists in it
 _BEGINNING = 256 * 1024  # bytes that are looked at of any other
 _WORTH_NOTING = 256 * 1024  # bytes that need not be read again
-_PATIENCE = 1.0  # seconds for all of it; what has happened may be written some time later
+_READING = 0.5  # seconds for reading
+_PATIENCE = 1.0  # seconds for what has happened and is written some time later
 _POLL = 0.02
 _MOST = 50  # compactions that are known, the latest
 
@@ -43,7 +46,7 @@ class _Known(NamedTuple):
     offset: int = 0  # up to where its transcript was read
     # Of an earlier transcript as well: resumed, a session may begin another.
     told: tuple[str, ...] = ()
-    asked: str = ""  # when that was asked for with which the last one was told
+    asked: str = ""  # when that was asked for with which all was told the last time
 
 
 class _News(NamedTuple):
@@ -51,14 +54,19 @@ class _News(NamedTuple):
     compactions: tuple[str, ...] = ()
     marked: bool = False  # whether a line had the marker
     goes_on: bool = False  # whether one has begun that has not ended yet
+    since: datetime | None = (
+        None  # when the last one has begun that was noted; what ended before is another
+    )
     more: bool = False  # whether there may be more to be read
 
 
-class Due(NamedTuple):
-    """What a session has to be told, and what to call when it was."""
+class Compacted(NamedTuple):
+    """What a session has to be told of its compactions."""
 
-    has_told: Callable[[], None] | None = None  # None where there is nothing, or another tells
-    told_with: str = ""  # when that was asked with which it was told of the last compaction
+    # To be called when it was told, with whether that was all there is; None where there is nothing new.
+    has_told: Callable[[bool], None] | None = None
+    told_with: str = ""  # when that was asked for with which it was told all the last time
+    busy: bool = False  # another is just telling it
 
 
 def follow(
@@ -79,7 +87,8 @@ def _of_another(path: str, known: _Known | None, transcript: Transcript) -> _Kno
     """What is to be noted of a transcript that was not *known*. What stands in the first one is over."""
     if known:
         return known._replace(path=path, offset=0)
-    news = _news(path, _News(max(_size(path) - _AT_ONCE, 0)), transcript, _patience())
+    until = time.monotonic() + _READING
+    news = _news(path, _News(max(_size(path) - _AT_ONCE, 0)), transcript, until)
     return _Known(path, news.upto, news.compactions)
 
 
@@ -103,35 +112,40 @@ def turn(
     path: str | None,
     transcript: Transcript,
     now: datetime,
-    asked: str,
     *,
-    begun: bool,
+    asked: str,
     wait: float,
-) -> Iterator[Due]:
+) -> Iterator[Compacted]:
     """The turn of what was *asked* for at that moment; another that tells has *wait* seconds to come to its end.
 
-    Without a *path* it is the one that was noted. Where a compaction has *begun*, how it has ended is waited for.
+    Without a *path* it is the one that was noted.
     """
     known = _recall(state_dir, session)
     if not state_dir or not session or not (path or known):
-        yield Due()
+        yield Compacted()
         return
     with contextlib.suppress(OSError):  # then nobody can be alone
         make_private(os.path.dirname(homes.transcribed(state_dir, session)))
     with pending.alone(state_dir, _KIND, session, wait) as is_alone:
         if not is_alone:
-            yield Due()
+            yield Compacted(busy=True)
             return
         noted = known = _recall(state_dir, session)
         if known is None or path not in {None, known.path}:
             known = _of_another(path or "", known, transcript)
-        news = _settled_news(known, transcript, goes_on=begun)
+        news = _settled_news(known, transcript, compacting.begun_at(state_dir, session))
+        if news.since:  # it was waited for
+            compacting.is_over(state_dir, session)
         after = known._replace(offset=news.upto, told=(*known.told, *news.compactions)[-_MOST:])
         if news.compactions:
-            told = after._replace(asked=asked)
-            yield Due(lambda: _record(state_dir, session, told, now), known.asked)
+
+            def has_told(whole: bool) -> None:
+                told = after._replace(asked=asked) if whole else after
+                _record(state_dir, session, told, now)
+
+            yield Compacted(has_told, known.asked)
             return
-        yield Due(None, known.asked)
+        yield Compacted(None, known.asked)
         # One that goes on has been waited for. How it has ended will stand behind what was read.
         if not noted or news.marked or abs(news.upto - known.offset) > _WORTH_NOTING:
             _record(state_dir, session, after, now)
@@ -161,18 +175,19 @@ def _record(state_dir: str, session: str, known: _Known, now: datetime) -> None:
         sessions.prune(state_dir, _KIND, now)
 
 
-def _patience() -> float:
-    return time.monotonic() + _PATIENCE
-
-
-def _settled_news(known: _Known, transcript: Transcript, *, goes_on: bool) -> _News:
+def _settled_news(known: _Known, transcript: Transcript, since: datetime | None) -> _News:
     """What the session was not told, once it is known how the last compaction that has begun has ended."""
-    until = _patience()
-    news = _news(known.path, _News(known.offset, goes_on=goes_on), transcript, until)
-    while (news.goes_on or news.more) and time.monotonic() < until:
+    begun = time.monotonic()
+
+    def until(news: _News) -> float:
+        return begun + (_READING if news.more else _PATIENCE)
+
+    before = _News(known.offset, goes_on=since is not None, since=since)
+    news = _news(known.path, before, transcript, begun + _READING)
+    while (news.more or news.goes_on) and time.monotonic() < until(news):
         if not news.more:
             time.sleep(_POLL)
-        news = _news(known.path, news, transcript, until)
+        news = _news(known.path, news, transcript, until(news))
     fresh = (each for each in dict.fromkeys(news.compactions) if each not in known.told)
     return news._replace(compactions=tuple(fresh))
 
@@ -182,7 +197,7 @@ def _news(path: str, before: _News, transcript: Transcript, until: float) -> _Ne
     try:
         begin, data = _read(path, before.upto)
     except (OSError, ValueError):
-        return before._replace(more=False)
+        return before._replace(more=False, goes_on=False)
     end = data.rfind(b"\n") + 1  # what is just being written waits
     is_full = len(data) == _AT_ONCE
     if is_full and not end:
@@ -193,12 +208,19 @@ def _news(path: str, before: _News, transcript: Transcript, until: float) -> _Ne
         with contextlib.suppress(ValueError, RecursionError):
             record = _understood(data, first, last, transcript.list_in)
             found = (*news.compactions, *transcript.compactions(record))
-            begun = transcript.goes_on(record)
-            goes_on = news.goes_on if begun is None else begun
+            goes_on = _goes_on(record, news, transcript)
             news = news._replace(compactions=found[-_MOST:], goes_on=goes_on)
         if time.monotonic() > until:
             return news._replace(upto=min(begin + last + 1, news.upto), more=True)
     return news
+
+
+def _goes_on(record: object, news: _News, transcript: Transcript) -> bool:
+    """Whether a compaction goes on after what *record* tells."""
+    begun = transcript.goes_on(record)
+    at = clock.parse(transcript.at(record)) if begun is False and news.since else None
+    is_of_another = at is not None and news.since is not None and at < news.since
+    return news.goes_on if begun is None or is_of_another else begun
 
 
 def _marked(data: bytes, marker: bytes, end: int) -> Iterator[tuple[int, int]]:

@@ -11,6 +11,7 @@ import pytest
 from asking import EVERY, Codex, Gemini, log_of
 
 from holdfast.hooks import options
+from holdfast.locking import locked
 from holdfast.simulate import Session
 from holdfast.testing import Compactions, Project
 from holdfast.wire import agents
@@ -96,7 +97,7 @@ def test_a_failed_save_never_blocks(name: str, work: Project) -> None:
 
 
 def test_gemini_says_once_that_a_save_fails(work: Project) -> None:
-    """It asks before every request. A failure by hand is said each time, and the log has all of them."""
+    """It asks before every request. By hand it is said each time, as is another cause; the log has all of them."""
     gemini, in_the_way = Gemini(work), work.root / "untracked"
 
     def codes(*triggers: str) -> list[int]:
@@ -111,6 +112,8 @@ def test_gemini_says_once_that_a_save_fails(work: Project) -> None:
     shutil.rmtree(in_the_way)
     in_the_way.write_text("in the way")
     work.declare("Work", phase="3/4 - Test")
+    with locked(work.root / ".claude/holdfast/lock", 0):
+        assert codes("auto", "auto") == [1, 0]
     assert codes("auto", "auto") == [1, 0]
 
 

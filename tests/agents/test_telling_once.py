@@ -267,6 +267,59 @@ def test_a_copilot_session_that_is_resumed_later_than_a_prompt_has_told_is_told(
         assert copilot.context(copilot.prompt()) == ""
 
 
+@pytest.mark.parametrize("compact", ["line", "off"])
+def test_a_prompt_that_told_less_than_all_silences_no_start_beside_it(
+    compact: str, work: Project
+) -> None:
+    """What a session gets does not hang on which hook was quicker."""
+    work.write(".claude/holdfast.toml", f'[restore]\ncompact = "{compact}"\n')
+    copilot = Copilot(work)
+    copilot.compacts()
+    start = copilot.payload("SessionStart", source="resume")
+    assert not copilot.context(copilot.prompt()).startswith(RESTORED)
+    told = copilot.door().fire(start, *copilot.options())
+    assert copilot.context(told).startswith(RESUMED)
+
+
+def test_a_moment_that_lies_far_ahead_silences_no_start(work: Project) -> None:
+    """A clock was wrong, and was put right."""
+    copilot = Copilot(work)
+    copilot.compacts()
+    ahead = copilot.fire("UserPromptSubmit", prompt="x", timestamp="2099-01-01T00:00:00.000Z")
+    assert copilot.context(ahead).startswith(RESTORED)
+    assert copilot.context(copilot.fire("SessionStart", source="resume")).startswith(RESUMED)
+
+
+@pytest.mark.parametrize("success", [True, False])
+def test_the_end_of_an_earlier_compaction_is_not_taken_for_that_of_the_last(
+    work: Project, *, success: bool
+) -> None:
+    """The first one was applied or cancelled, the second has just begun when the prompt comes."""
+    copilot = Copilot(work)
+    copilot.fire("PreCompact", trigger="auto")
+    copilot.applies("1", success=success)
+    copilot.fire("PreCompact", trigger="manual")
+    later = threading.Timer(0.4, copilot.applies, ["2"])
+    later.start()
+    told = copilot.context(copilot.prompt())
+    later.join()
+    assert told.startswith(RESTORED)
+    assert copilot.context(copilot.prompt()) == ""
+
+
+@pytest.mark.parametrize("resume", ["full", "line"])
+def test_a_compaction_that_is_told_at_a_resume_is_counted(resume: str, work: Project) -> None:
+    """Once: where the start says only a line, the prompt after it tells all, and counts."""
+    work.write(".claude/holdfast.toml", f'[restore]\nresume = "{resume}"\n')
+    copilot = Copilot(work)
+    copilot.compacts()
+    copilot.fire("SessionStart", source="resume")
+    copilot.prompt()
+    copilot.prompt()
+    status = json.loads(work.run("status", "--json", session=copilot.session).stdout)
+    assert status["compactions"]["count"] == 1
+
+
 def test_gemini_is_told_with_its_first_prompt_what_there_is_to_say_at_a_start(
     work: Project,
 ) -> None:

@@ -105,6 +105,19 @@ def test_a_compaction_that_never_ends_is_waited_for_once(work: Project) -> None:
     assert min(seconds for _, seconds in rest) < first[1] - transcribed._PATIENCE / 2
 
 
+def test_a_start_and_a_prompt_wait_once_for_a_compaction_that_never_ends(work: Project) -> None:
+    """The session was ended in the middle of it, and is resumed."""
+    copilot = Copilot(work)
+    copilot.fire("PreCompact", trigger="auto")
+    copilot.writes(START)
+    begun = time.monotonic()
+    copilot.fire("SessionStart", source="resume")
+    between = time.monotonic()
+    copilot.prompt()
+    assert between - begun > transcribed._PATIENCE
+    assert time.monotonic() - between < between - begun - transcribed._PATIENCE / 2
+
+
 def test_a_compaction_that_never_ends_does_not_hide_the_next_one(work: Project) -> None:
     """However much is written between the two."""
     copilot = Copilot(work)

@@ -19,6 +19,11 @@ TIME = "2026-11-18T06:23:04.660Z"
 SNAPSHOT = "<state_snapshot>what was done so far</state_snapshot>"
 
 
+def moment() -> str:
+    """Now, as Copilot writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 class Asking:
     """A session of one agent; events are named as Claude Code names them."""
 
@@ -124,8 +129,7 @@ class Copilot(Asking):
         return self.project.home / ".copilot/session-state" / self.session / "events.jsonl"
 
     def payload(self, event: str, **fields: Any) -> dict[str, Any]:
-        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        found = {"timestamp": at, **super().payload(event, **fields)}
+        found = {"timestamp": moment(), **super().payload(event, **fields)}
         if event in {"SessionStart", "UserPromptSubmit"}:
             del found["transcript_path"]
         return found
@@ -135,7 +139,7 @@ class Copilot(Asking):
         outcome = "applied" if success else "cancelled"
         data = {"success": success, "outcome": outcome, "trigger": "manual"}
         kind = "session.compaction_complete"
-        self.writes({"type": kind, "id": name, "timestamp": TIME, "data": data})
+        self.writes({"type": kind, "id": name, "timestamp": moment(), "data": data})
 
     def compacts(self, trigger: str = "manual") -> Outcome:
         outcome = super().compacts(trigger)

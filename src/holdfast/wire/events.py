@@ -41,6 +41,7 @@ class PostCompact(NamedTuple):
 class SessionStart(NamedTuple):
     envelope: Envelope
     source: str
+    compacted: bool = False  # before, and not told of it
 
 
 class ReadingPart(NamedTuple):

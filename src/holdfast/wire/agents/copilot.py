@@ -35,6 +35,10 @@ class Transcript:
         applied = isinstance(data, dict) and data.get("success") is True
         return [_known_by(record)] if applied else []
 
+    def at(self, record: object) -> str:
+        at = record.get("timestamp") if isinstance(record, dict) else None
+        return at if isinstance(at, str) else ""
+
     def goes_on(self, record: object) -> bool | None:
         event = record.get("type") if isinstance(record, dict) else None
         known = isinstance(event, str) and event in {_START, _COMPLETE}

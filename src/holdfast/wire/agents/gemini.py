@@ -38,6 +38,9 @@ class Transcript:
         first = messages[:_FIRST] if isinstance(messages, list) else []
         return [_known_by(each) for each in first if self._is_summary(each)]
 
+    def at(self, record: object) -> str:  # noqa: ARG002
+        return ""
+
     def goes_on(self, record: object) -> bool | None:  # noqa: ARG002
         return None
 
