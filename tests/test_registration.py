@@ -108,10 +108,16 @@ def test_each_agent_gets_what_it_wants(client: Client) -> None:
             '"args", so it starts `holdfast` alone',
         ),
         ("qwen", {"command": "sh", "args": ["/a/holdfast", "hook"]}, "so it starts `sh` alone"),
+        ("codex", {"command": "holdfast hook --agent copilot"}, "it answers as for Copilot"),
+        ("codex", {"command": "holdfast hook --agent=gemini"}, "it answers as for Gemini CLI"),
+        ("codex", {"command": "holdfast hook --agent kodex"}, "it answers as for kodex"),
+        ("codex", {"command": "holdfast hook"}, ""),
+        ("claude", {"args": ["hook", "--agent", "codex"]}, "it answers as for Codex"),
+        ("claude", {"args": ["hook", "--agent", "claude"]}, ""),
     ],
 )
 def test_what_keeps_a_hook_from_running(agent: str, change: dict[str, Any], fault: str) -> None:
-    """Seconds instead of milliseconds; a program and its arguments for who takes a line alone."""
+    """Milliseconds; a program and its arguments for who takes a line alone; what another agent wants."""
     client = CLIENTS[agent]
     wanted = registration.hooks(client=client)
     wanted["SessionStart"][0]["hooks"][0] |= change
@@ -121,11 +127,15 @@ def test_what_keeps_a_hook_from_running(agent: str, change: dict[str, Any], faul
 
 def test_an_empty_matcher_where_none_may_be() -> None:
     """Copilot did not run such a hook."""
-    wanted = registration.hooks(client=CLIENTS["copilot"])
-    wanted["PreCompact"][0]["matcher"] = ""
-    faults = [hook.fault for hook in registration.registered(wanted, CLIENTS["copilot"])]
-    assert [each for each in faults if each] == ["Copilot takes no empty matcher"]
-    assert not any(hook.fault for hook in registration.registered(wanted, CLIENTS["codex"]))
+
+    def faults(client: Client) -> list[str]:
+        wanted = registration.hooks(client=client)
+        wanted["PreCompact"][0]["matcher"] = ""
+        found = [hook.fault for hook in registration.registered(wanted, client)]
+        return [each for each in found if each]
+
+    assert faults(CLIENTS["copilot"]) == ["Copilot takes no empty matcher"]
+    assert faults(CLIENTS["codex"]) == []
 
 
 @pytest.mark.parametrize(

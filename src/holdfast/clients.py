@@ -54,6 +54,8 @@ class Client(NamedTuple):
     beside_hooks: frozenset[str] | None = None  # all that it takes beside "hooks"; None: anything
     with_comments: bool = False  # reads its file with comments in it
     plugins_in: str = ""  # where, in its own folder, it notes plugins; "" where its settings do
+    # What it knows of the events that only the plugin registers, which is made for Claude Code.
+    plugin_events: tuple[str, ...] = ()
     plugin_removal: str = ""  # the command, with {plugin} and {scope}
     plain_notes: bool = False  # gives what a hook prints before a compaction to the summariser
     restored_by: str = "SessionStart-compact"  # of what it gave to hooks, what brings all back
@@ -134,6 +136,7 @@ CODEX = Client(
     },
     beside_hooks=frozenset({"description"}),
     plugins_in="config.toml",
+    plugin_events=("PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop"),
     plugin_removal="codex plugin remove {plugin}",
     trust="open /hooks in Codex and trust them; until then they do not run, and it does not say so",
 )

@@ -11,10 +11,11 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from holdfast import bridges, commandline
-from holdfast.clients import CLAUDE, NOTING, OUTDATED, WRITING, Client
+from holdfast.clients import CLAUDE, CLIENTS, NOTING, OUTDATED, WRITING, Client
 from holdfast.settings import Settings
 
 NAME = "holdfast"
@@ -151,11 +152,8 @@ class Hook(NamedTuple):
     @property
     def part(self) -> int:
         """Which part of the reading it sends; 0 for the main hook."""
-        value = self._behind("--part")
+        value = _value(self.arguments, "--part")
         return int(value) if value.isdecimal() else 0
-
-    def _behind(self, option: str) -> str:
-        return dict(zip(self.arguments, self.arguments[1:], strict=False)).get(option, "")
 
     def is_run_with(self, other: Hook) -> bool:
         """Whether the client takes the two for one. It does so across settings files."""
@@ -180,12 +178,23 @@ def registered(value: object, client: Client = CLAUDE) -> Iterator[Hook]:
                     in_words = by_server or isinstance(entry.get("args"), list)
                     line = "" if in_words else entry["command"]
                     beside = entry.get("async") is True
-                    fault = _fault(client, group, entry)
+                    fault = _fault(client, group, entry, started[0])
                     yield Hook(event, matcher, *started, beside, line, by_server, fault)
 
 
-def _fault(client: Client, group: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    """Why *client* does not run *entry*, or not to its end."""
+def _value(arguments: Sequence[str], option: str) -> str:
+    """What is given for *option*, behind it or with an equals sign; empty where it is not there."""
+    pairs = dict(each.split("=", 1) for each in arguments if "=" in each)
+    return dict(pairwise(arguments)).get(option) or pairs.get(option, "")
+
+
+def _fault(
+    client: Client, group: Mapping[str, Any], entry: Mapping[str, Any], arguments: Sequence[str]
+) -> str:
+    """Why *client* does not run *entry*, or not to its end, or cannot do with what it answers."""
+    agent = _value(arguments, "--agent") or client.name
+    if agent != client.name:
+        return f"it answers as for {CLIENTS[agent].title if agent in CLIENTS else agent}"
     timeout = entry.get("timeout")
     if isinstance(timeout, (int, float)) and timeout < client.second:
         return f"its timeout of {timeout} ends it after {timeout * 1000 // client.second} ms"

@@ -528,10 +528,16 @@ os.execv({HOLDFAST!r}, ["holdfast", *sys.argv[1:]])
 
 
 @pytest.mark.parametrize("failing", [("SessionStart",), ("PostCompact", "SessionStart")])
+@pytest.mark.parametrize("answered", [True, False])
 def test_a_second_try_counts_no_second_compaction(
-    failing: tuple[str, ...], project: Path, tmp_path: Path, plugin: Callable[..., Path]
+    failing: tuple[str, ...],
+    project: Path,
+    tmp_path: Path,
+    plugin: Callable[..., Path],
+    *,
+    answered: bool,
 ) -> None:
-    """Where the model has not answered in between. What Holdfast has noted is not said again; what failed is."""
+    """Whether the model has answered in between or not. What Holdfast has noted is not said again; what failed is."""
     once = script(
         tmp_path / "once",
         f"""
@@ -549,7 +555,10 @@ sys.exit(done.returncode)
     session = Session(project).user("First question").assistant("Noted.").compacting()
     with Host(project, plugin(once)) as host:
         assert told(host.request(session.summary("S.").user("Second question"))) == []
+        if answered:
+            session.assistant("Noted as well.")
         (text,) = told(host.request(session.user("Third question")))
+    assert text.startswith(RESTORED)
     assert SALT in text
     noted = json.loads(holdfast(project, "status", "--json"))["compactions"]
     assert noted["count"] == 1

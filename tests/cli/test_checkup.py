@@ -409,6 +409,13 @@ def test_an_old_entry_of_an_agent(agent: Agent) -> None:
             ),
             'PreCompact: Qwen Code does not know "args", so it starts `holdfast` alone',
         ),
+        (
+            "codex",
+            lambda hooks: hooks["PreCompact"][0]["hooks"][0].update(
+                command="holdfast hook --agent copilot"
+            ),
+            "PreCompact: it answers as for Copilot",
+        ),
     ],
     indirect=["agent"],
 )
@@ -463,10 +470,12 @@ def test_the_plugins_hooks_that_codex_was_not_told_to_trust(agent: Agent) -> Non
     notes = agent.file.parent / "config.toml"
     enabled = '[plugins."holdfast@holdfast"]\nenabled = true\n'
     notes.write_text(enabled, encoding="utf-8")
-    what = "Codex was not told to trust 15 of 15 hooks of the plugin holdfast@holdfast"
+    what = "Codex was not told to trust 20 of 20 hooks of the plugin holdfast@holdfast"
     assert [each.what for each in agent.found() if each.check == "trust"] == [what]
     keys = [f"session_start:1:{part}" for part in range(12)]
-    keys += ["pre_compact:0:0", "post_compact:0:0", "session_start:0:0"]
+    keys += [f"{event}:0:0" for event in ("pre_compact", "post_compact", "session_start")]
+    keys += [f"{event}:0:0" for event in ("pre_tool_use", "subagent_start", "subagent_stop")]
+    keys += ["post_tool_use:0:0", "post_tool_use:1:0"]
     tables = [
         f'[hooks.state."holdfast@holdfast:hooks/hooks.json:{key}"]\ntrusted_hash = "sha256:0"\n'
         for key in keys

@@ -13,6 +13,7 @@ from holdfast.clients import CLIENTS
 from otheragents.codex import Codex
 from otheragents.jsonrpc import Peer
 from otheragents.place import Place
+from plugin import copy_files
 
 pytestmark = pytest.mark.needs("npm")
 
@@ -40,6 +41,25 @@ def told(place: Place) -> list[dict[str, Any]]:
     """What the doctor says of trust."""
     report = json.loads(place.holdfast("doctor", "--agent", "codex", "--json"))
     return [each for each in report["findings"] if each["check"] == "trust"]
+
+
+def test_the_doctor_reads_of_the_plugin_what_codex_runs_of_it(
+    placed: Callable[[type[Place]], Place],
+) -> None:
+    """Its tree is made for Claude Code, and has events that Codex does not know."""
+    place = placed(Codex)
+    root = copy_files(place.log.parent / "the plugin")
+    with place.service(tokens=lambda _: 5_000) as stand_in:
+        place.run(stand_in, "plugin", "marketplace", "add", str(root))
+        place.run(stand_in, "plugin", "add", "holdfast@holdfast")
+    count = len(listed(place))
+    assert [each["what"] for each in told(place)] == [
+        f"Codex was not told to trust {count} of {count} hooks of the plugin holdfast@holdfast"
+    ]
+    assert {each["trustStatus"] for each in listed(place, trust=True)} == {"trusted"}
+    assert [each["what"] for each in told(place)] == [
+        f"Codex was told to trust {count} hooks of the plugin holdfast@holdfast"
+    ]
 
 
 def test_the_doctor_reads_what_codex_notes(placed: Callable[[type[Place]], Place]) -> None:

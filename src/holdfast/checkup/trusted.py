@@ -68,7 +68,9 @@ def _places(source: Source) -> Iterator[str]:
     """Where each of our hooks stands in the file, as it says it: `:session_start:0:0`."""
     value = clientsettings.read(source.path).value.get("hooks")
     hooks = registration.hooks(PLUGIN) if source.plugin else mapping(value)
-    for event in dict.fromkeys(row.event for row in source.client.rows):
+    events = [row.event for row in source.client.rows]
+    events += source.client.plugin_events if source.plugin else ()
+    for event in dict.fromkeys(events):
         name = re.sub(r"(?<!^)([A-Z])", r"_\1", event).lower()
         groups = hooks.get(event)
         for number, group in enumerate(groups if isinstance(groups, list) else ()):

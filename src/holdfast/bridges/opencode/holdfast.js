@@ -204,16 +204,17 @@ class Bridge {
     if (summarises) return undefined
     const told = session.told
     if (!told || talk.compacted > told.since || (told.text === undefined && told.tries < MOST_TRIES)) {
-      const tries = told?.since === talk.compacted ? told.tries + 1 : 1
-      const text = await this.begin(session, talk)
-      session.told = { since: talk.compacted, at: talk.prompt, tries, text }
+      const again = told?.since === talk.compacted
+      // The model may have answered since the first try; the compaction is to be told all the same.
+      const from = again && told.from === "compact" ? told.from : source(session, talk)
+      const text = await this.begin(session, talk, from)
+      session.told = { since: talk.compacted, at: talk.prompt, tries: again ? told.tries + 1 : 1, from, text }
     }
     return session.told.text ? session.told : undefined
   }
 
   /** The guidance for a session that begins or goes on; undefined where Holdfast did not answer. */
-  async begin(session, talk) {
-    const from = source(session, talk)
+  async begin(session, talk, from) {
     if (from === "compact" && session.ended !== talk.compacted) {
       // Here and not at the end of the compaction, after which opencode may be ended at once.
       const more = { trigger: talk.trigger, compact_summary: talk.summary }
