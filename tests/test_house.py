@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ import pytest
 import yaml
 
 from holdfast import __version__, payloads, registration, restore
-from holdfast.cli.main import cli
+from holdfast.cli.main import MODULES, cli
 from holdfast.clients import CLIENTS
 from holdfast.formats import registry, signs
 from holdfast.formats.canonical import files
@@ -132,7 +133,7 @@ def test_the_settings_table_lists_every_key_with_its_default() -> None:
 def test_every_command_is_in_the_readme() -> None:
     """Each has at least its name there."""
     readme = text("README.md")
-    for name in cli.commands:
+    for name in cli.list_commands(click.Context(cli)):
         assert re.search(rf"\b{name}\b", readme), name
 
 
@@ -145,10 +146,22 @@ def test_every_command_and_option_has_help() -> None:
             if isinstance(parameter, click.Option):
                 assert parameter.help, f"{name} {parameter.name}"
         if isinstance(command, click.Group):
-            for key, inner in command.commands.items():
+            context = click.Context(command)
+            for key in command.list_commands(context):
+                inner = command.get_command(context, key)
+                assert inner, key
                 walk(inner, f"{name} {key}")
 
     walk(cli, "holdfast")
+
+
+def test_each_command_is_where_it_is_loaded_from() -> None:
+    """All that a module has, in its order; and none is in two."""
+    for module, names in MODULES.items():
+        found = import_module(f"holdfast.cli.{module}").COMMANDS
+        assert tuple(each.name for each in found) == names
+    every = cli.list_commands(click.Context(cli))
+    assert len(every) == len(set(every))
 
 
 def test_the_signs_name_every_format_and_where_it_lies() -> None:

@@ -11,6 +11,8 @@ AnyPath: TypeAlias = "str | PathLike[str]"
 class HoldfastError(Exception):
     """A cause, and where it helps, a next step. The command line prints both; hooks log them."""
 
+    exit_code = 1  # of a command that fails for it
+
     def __init__(self, cause: str, *, hint: str = "") -> None:
         super().__init__(cause)
         self.cause = cause

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from holdfast.cli.main import cli
@@ -75,7 +76,9 @@ def test_bash_completes_what_a_workflow_is_called(command: str, project: Project
 @pytest.mark.parametrize("command", ["complete", "ignore", "resume", "show", "switch", "undo"])
 def test_every_name_is_completed(command: str) -> None:
     """Told by the command itself, since asking a shell for each takes its time."""
-    (name,) = [each for each in cli.commands[command].params if each.name == "name"]
+    found = cli.get_command(click.Context(cli), command)
+    assert found
+    (name,) = [each for each in found.params if each.name == "name"]
     assert name._custom_shell_complete is not None
 
 

@@ -13,7 +13,7 @@ import frontmatter
 import pytest
 
 from gatedwork import APPROVE_PHASE, FOLDER, NAMES, SLUG, killed_at_rename, place, read, tree, walk
-from holdfast.cli.main import cli
+from holdfast.cli.gate.group import gate as group
 from holdfast.testing import Project
 
 COMMANDS = Path(__file__).parents[2] / "commands"
@@ -373,7 +373,7 @@ def test_the_slash_commands_are_those_that_the_document_names() -> None:
         "workflow-finalize",
         "workflow-cancel",
     }
-    known = {f"gate {name}" for name in cli.commands["gate"].commands}  # type: ignore[attr-defined]
+    known = {f"gate {name}" for name in group.commands}
     for path in COMMANDS.iterdir():
         text = frontmatter.load(str(path))
         assert text["description"]

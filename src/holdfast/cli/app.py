@@ -29,24 +29,17 @@ _SESSION_VARIABLES = ", ".join(each.session for each in AGENT_VARIABLES.values()
 
 
 class Failed(click.ClickException):
-    """A cause and a next step on stderr, exit code 1."""
-
-    exit_code = 1
+    """A cause and a next step on stderr, and the exit code of the error."""
 
     def __init__(self, error: HoldfastError) -> None:
         super().__init__(error.cause)
+        self.exit_code = error.exit_code  # type: ignore[misc]  # click reads it of the instance
         self.hint = error.hint
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002  # click's signature
         say_aside(self.message)
         if self.hint:
             click.echo(f"  {clean(self.hint)}", err=True)
-
-
-class Stopped(Failed):
-    """A limit of an orchestrator's run is reached: whoever called has to stop."""
-
-    exit_code = 3
 
 
 class App:
@@ -56,13 +49,13 @@ class App:
         self.surroundings = surroundings
         self.clock = clock
 
-    def look(self, *, stay: bool = True, warn: bool = True) -> Synced:
+    def look(self, *, stay: bool = True, warn: bool = True, thorough: bool = False) -> Synced:
         """The project as it is now, without writing anything.
 
         With *stay* false it is the one around the current directory, wherever the session was.
-        With *warn*, somebody is told where everything is switched off.
+        With *warn*, somebody is told where everything is switched off. *thorough* as for `sync.run`.
         """
-        synced = self._run(None, stay=stay)
+        synced = self._run(None, stay=stay, thorough=thorough)
         off = self.switched_off(synced) if warn else None
         if off:
             say_aside(f"switched off, because {off}")
@@ -91,7 +84,7 @@ class App:
             return None
         return "enabled = false stands in .claude/holdfast.toml or in your own holdfast.toml"
 
-    def _run(self, wait: float | None, *, stay: bool) -> Synced:
+    def _run(self, wait: float | None, *, stay: bool, thorough: bool = False) -> Synced:
         here, command = self.surroundings, click.get_current_context().command_path
         return sync.run(
             here.cwd,
@@ -101,7 +94,7 @@ class App:
             wait=wait,
             saver=command,
             stay=stay,
-            thorough=True,
+            thorough=thorough,
         )
 
     def this_session(self, purpose: str) -> str:

@@ -148,7 +148,7 @@ def _section(title: str, lines: list[str]) -> None:
 @pass_app
 def why(app: App, as_json: bool) -> None:
     """What was looked at, and why something was or was not detected, saved or restored."""
-    synced = app.look()
+    synced = app.look(thorough=True)
     choice = synced.choice()
     facts = {
         "root": synced.root,

@@ -1,4 +1,7 @@
-"""The group of all commands, and what happens to their errors."""
+"""The group of all commands, and what happens to their errors.
+
+A command is loaded when it is asked for: to load all of them takes three times as long as to run most.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +9,41 @@ import errno
 import io
 import os
 import sys
+from importlib import import_module
 
 import click
 
 from holdfast import __version__
-from holdfast.cli import (
-    advance,
-    completion,
-    cycles,
-    doctor,
-    gate,
-    installer,
-    looking,
-    orchestrate,
-    pipeline,
-    skill,
-    standing,
-    terminal,
-)
-from holdfast.cli.app import App, Failed, Stopped, say_aside
+from holdfast.cli import terminal
+from holdfast.cli.app import App, Failed, say_aside
 from holdfast.clock import Clock
 from holdfast.errors import HoldfastError
-from holdfast.formats.orchestrator.bounds import LimitReached
 from holdfast.project import Surroundings
 from holdfast.wire import agents
 
+# Which module has which commands, in the order of a life. Those of this one come first.
+MODULES = {
+    "advance": ("start", "phase", "block", "remind", "read", "context"),
+    "standing": ("complete", "undo", "switch", "resume", "ignore"),
+    "skill": ("skill",),
+    "gate": ("gate",),
+    "orchestrate": ("orchestrate",),
+    "pipeline": ("pipeline",),
+    "looking": ("status", "list", "show", "why", "preview", "inspect", "log"),
+    "doctor": ("doctor", "payload"),
+    "installer": ("install", "uninstall"),
+    "cycles": ("simulate", "demo"),
+    "completion": ("completion",),
+}
+_MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
+
 
 class Commands(click.Group):
-    """Turns our errors into a cause and a next step, and lists commands in the order of a life."""
+    """Turns our errors into a cause and a next step."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except LimitReached as error:
-            raise Stopped(error) from error
         except HoldfastError as error:
             raise Failed(error) from error
         except OSError as error:
@@ -48,7 +52,14 @@ class Commands(click.Group):
             raise Failed(_of_the_system(error)) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        return list(self.commands)
+        return [*(name for name in self.commands if name not in _MODULE_OF), *_MODULE_OF]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = _MODULE_OF.get(cmd_name)
+        if module and cmd_name not in self.commands:
+            for command in import_module(f"holdfast.cli.{module}").COMMANDS:
+                self.add_command(command)
+        return super().get_command(ctx, cmd_name)
 
 
 def _of_the_system(error: OSError) -> HoldfastError:
@@ -107,22 +118,6 @@ def mcp() -> None:
     docs/mcp.md tells what it offers.
     """
     raise AssertionError("unreachable")  # as above
-
-
-for command in (
-    *advance.COMMANDS,
-    *standing.COMMANDS,
-    *skill.COMMANDS,
-    *gate.COMMANDS,
-    *orchestrate.COMMANDS,
-    *pipeline.COMMANDS,
-    *looking.COMMANDS,
-    *doctor.COMMANDS,
-    *installer.COMMANDS,
-    *cycles.COMMANDS,
-    *completion.COMMANDS,
-):
-    cli.add_command(command)
 
 
 def run() -> int:

@@ -49,7 +49,9 @@ class Use:
 
 
 class LimitReached(IllegalMove):
-    """A limit of the run is reached, so that it has to stop."""
+    """A limit of the run is reached, so that whoever called has to stop."""
+
+    exit_code = 3
 
     def __init__(self, uses: Sequence[Use], remark: str = "") -> None:
         told = "; ".join(f"{each.what.lower()} {each.told}" for each in uses)
