@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gatedwork import FOLDER, RUN
+from realclient.install import NEWEST
 from realclient.requests import additional_instructions, first_after, summaries
 from realclient.standin import StandIn
 from realclient.workplace import Workplace, shell, trouble
@@ -17,6 +18,7 @@ CHANGED = "# Requirements\nof the feature, too\n"
 START = ["start", "user-auth", "--title", "User Auth", "--description", "words of the description"]
 
 
+@NEWEST
 def test_a_feature_with_a_compaction_after_every_command(binary: Path, tmp_path: Path) -> None:
     """What comes next and what is to be read is in the first request after each."""
     place = Workplace(tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from realclient.install import NEWEST
 from realclient.requests import additional_instructions, first_after, summaries
 from realclient.standin import StandIn
 from realclient.workplace import Workplace, shell, trouble
@@ -38,6 +39,7 @@ STEPS: list[tuple[list[str], str]] = [
 ]
 
 
+@NEWEST
 def test_a_run_with_a_compaction_after_every_step(binary: Path, tmp_path: Path) -> None:
     """What comes next is in the first request after each, and each change has its checkpoint."""
     place = Workplace(tmp_path)

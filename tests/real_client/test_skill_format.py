@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from realclient.install import NEWEST
 from realclient.requests import additional_instructions, first_after, summaries
 from realclient.standin import StandIn
 from realclient.workplace import Workplace, shell, trouble
@@ -17,6 +18,7 @@ from skillwork import FEATURE, RUNS, told_in_history
 pytestmark = pytest.mark.needs("npm")
 
 
+@NEWEST
 @pytest.mark.parametrize("kind", RUNS)
 def test_a_run_with_a_compaction_after_every_step(kind: str, binary: Path, tmp_path: Path) -> None:
     """What comes next is in the first request after each, and the history counts them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shlex
@@ -55,6 +56,7 @@ def simulate(
     """
     if session and new:
         raise click.UsageError("--session names a session, --new is for none: give one of them.")
+    gc.enable()  # which commands do without; here it may be any number of hooks in one process
     here = app.surroundings
     session = None if new else session or here.session
     app.look()  # says so when everything is switched off

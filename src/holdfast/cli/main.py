@@ -13,7 +13,7 @@ from importlib import import_module
 
 import click
 
-from holdfast import __version__
+from holdfast import __version__, shortlived
 from holdfast.cli import terminal
 from holdfast.cli.app import App, Failed, say_aside
 from holdfast.clock import Clock
@@ -121,6 +121,7 @@ def mcp() -> None:
 
 
 def run() -> int:
+    shortlived.begin()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a code page has no letter for most of it
             stream.reconfigure(encoding="utf-8", errors="replace")
