@@ -31,7 +31,7 @@ def every() -> list[Kind]:
         *cases.idle(),
         *cases.working(),
         *cases.agents(),
-        *cases.listing(),
+        *cases.commands(),
         *server.served(),
         *cases.memory(),
         *cases.growing(),

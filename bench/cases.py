@@ -363,11 +363,22 @@ def _asked(asking: Asking, event: str, use: str, bench: Bench) -> Run:
     return run
 
 
-def listing() -> Iterator[Case]:
-    """A command, since an index is kept for it."""
+def commands() -> Iterator[Case]:
+    """What agents and people wait for; and a list of many, since an index is kept for it."""
+    yield Case("command: status", _FREE, _standing, every=_SELDOM)
+    yield Case("command: --version", _FREE, _version, every=_SELDOM)
     for count in (100, 10_000):
         name = f"pipeline list, those that failed of {count:,}"
         yield Case(name, _FREE, partial(_listing, count), every=_SELDOM)
+
+
+def _standing(bench: Bench) -> Run:
+    project = bench.project(CANONICAL)
+    return Run(project, [[bench.holdfast, "status"]], b"", "phase")
+
+
+def _version(bench: Bench) -> Run:
+    return Run(bench.empty(), [[bench.holdfast, "--version"]], b"", "holdfast")
 
 
 def _listing(count: int, bench: Bench) -> Run:

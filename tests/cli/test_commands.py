@@ -605,3 +605,22 @@ def test_a_total_that_is_too_small_is_the_thing_that_is_wrong(holdfast_project: 
     done = holdfast_project.run("phase", "next", "--total", "2", check=False)
     assert "there is no phase 3 of 2" in done.stderr
     assert "complete" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["status"], ["phase", "next"], ["remind", "x"], ["list"]])
+def test_a_command_loads_what_it_needs(words: list[str], holdfast_project: Project) -> None:
+    """No other command, and no other format with its models: all of them take three times as long."""
+    start(holdfast_project)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "holdfast", *words],
+        cwd=holdfast_project.root,
+        env=holdfast_project.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    groups = {f"holdfast.cli.{each}" for each in ("gate", "skill", "orchestrate", "pipeline")}
+    assert "holdfast.cli.main" in loaded
+    assert not loaded & {*groups, "pydantic", "holdfast.cli.installer", "holdfast.cli.doctor"}
