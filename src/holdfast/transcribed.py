@@ -54,9 +54,8 @@ class _News(NamedTuple):
     compactions: tuple[str, ...] = ()
     marked: bool = False  # whether a line had the marker
     goes_on: bool = False  # whether one has begun that has not ended yet
-    since: datetime | None = (
-        None  # when the last one has begun that was noted; what ended before is another
-    )
+    # When the last one has begun that was noted. What ended before is another.
+    since: datetime | None = None
     more: bool = False  # whether there may be more to be read
 
 
