@@ -46,7 +46,7 @@ def asked_by_others(project: Project) -> None:
     door = Compactions(project).door()
     for kind in (Codex, Copilot):
         asking = kind(project, SESSION)
-        for event in ("PreCompact", "SessionStart", "PreCompact", "UserPromptSubmit"):
+        for event in ("PreCompact", "SessionStart", "UserPromptSubmit", "PreCompact"):
             door.fire(asking.payload(event, source="resume", trigger="auto"), *asking.options())
     gemini = Gemini(project, SESSION)
     door.fire(gemini.payload("SessionStart", source="startup"), *gemini.options())

@@ -19,7 +19,7 @@ import orchestrated
 import pipework
 import skillwork
 from fuzzing.house import House, steers
-from holdfast import payloads, settings, simulate
+from holdfast import payloads, settings, simulate, transcribed
 from holdfast.errors import HoldfastError
 from holdfast.formats.gated import reviews
 from holdfast.formats.orchestrator import plan as task_document
@@ -132,7 +132,8 @@ def _transcript(house: House, data: bytes) -> None:
             payload = session.payload(
                 event, trigger="auto", prompt="go on", transcript_path=str(path)
             )
-            house.fire(simulate.encode(payload), "--agent", name, by=agents.named(name))
+            with mock.patch.object(transcribed, "_PATIENCE", 0.0):  # nobody writes the rest of it
+                house.fire(simulate.encode(payload), "--agent", name, by=agents.named(name))
             path.write_bytes(data)
 
 
