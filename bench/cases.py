@@ -330,7 +330,8 @@ def agents() -> Iterator[Case]:
         unchanged = partial(_asked, asking, asking.saves, asking.agent)
         yield Case(f"{option}: {asking.saves}, nothing changed", _UNCHANGED, unchanged)
         if asking.prompts:
-            due = partial(_asked, asking, asking.prompts, asking.agent)
+            # In a project of its own: the first prompt after a PreCompact waits for what comes of it.
+            due = partial(_asked, asking, asking.prompts, f"{asking.agent}-prompted")
             yield Case(f"{option}: {asking.prompts} with nothing due", _IDLE, due)
         else:
             start = partial(_asked, asking, "SessionStart", f"{asking.agent}-started")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from holdfast import marks
+from holdfast import marks, regular
 from holdfast.hooks import prepared
 
 _ASKING = ("stat", "lstat", "readlink", "access")
@@ -125,6 +125,7 @@ def _in_groups(paths: list[str]) -> list[tuple[str, list[str]]]:
 @contextmanager
 def watching(witness: Witness) -> Iterator[None]:
     """While this lasts, *witness* sees what this process looks at."""
+    regular.forget_folders()
     originals = {name: getattr(os, name) for name in _ASKING}
     for name, original in originals.items():
         setattr(os, name, _seen_by(witness, original))

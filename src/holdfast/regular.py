@@ -12,6 +12,7 @@ from collections.abc import Callable
 from holdfast.errors import AnyPath, StateOutOfReach, StateUnreadable
 from holdfast.openflags import BYTES, NO_LINK, NO_WAIT
 
+_FLAGS = os.O_RDONLY | NO_WAIT | BYTES
 _MOST_DOTS = 100  # on a line of TOML; Python's reader takes the square of a key's parts in memory
 _MOST_HOLDERS = 200_000  # objects and lists; each takes many times the room that it has in a file
 DEEPEST = 64  # levels of JSON; more would break the tools that write it again
@@ -24,6 +25,11 @@ _WHAT_LIES_THERE = {
 _SETTLING = 1.0  # seconds
 _STEP = 64 * 1024
 _REPLACED = "it is being replaced"
+# Where folders really lie. Every use is proved by where the file lies that was opened there.
+_folders: dict[str, str] = {}
+_link_of = (
+    os.readlink
+)  # itself, though somebody may be watching what is asked of `os`: this asks of an open file
 
 
 def read_file(
@@ -34,11 +40,11 @@ def read_file(
     Unless *follow*, it may be no link. With *within*, a real path, it may lead nowhere else, also where a
     link takes its place meanwhile.
     """
-    real = path if within is None else _real(path, os.fspath(within))
-    flags = os.O_RDONLY | NO_WAIT | BYTES
-    flags |= 0 if follow and within is None else NO_LINK
     try:
-        descriptor = os.open(real, flags)
+        if within is None:
+            descriptor = os.open(path, _FLAGS if follow else _FLAGS | NO_LINK)
+        else:
+            descriptor = _opened(path, os.path.join(within, ""))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise _unreadable(path, error) from error
     try:
@@ -48,9 +54,6 @@ def read_file(
         if status.st_size > limit:
             raise StateUnreadable(path, f"larger than {limit} bytes")
         data = _read(descriptor, limit + 1, status.st_size)
-        # A folder on its way may have been replaced.
-        if within is not None and os.path.realpath(real) != real:
-            raise StateOutOfReach(path, _REPLACED)
     except OSError as error:
         raise _unreadable(path, error) from error
     finally:
@@ -60,14 +63,56 @@ def read_file(
     return data, status.st_mtime
 
 
-def _real(path: AnyPath, within: str) -> str:
+def _opened(path: AnyPath, within: str) -> int:
+    """The file at *path*, open, which really lies below the folder *within*."""
+    descriptor = _opened_in_folder(path, within)
+    if descriptor is not None:
+        return descriptor
     try:
         real = os.path.realpath(os.fspath(path))
     except (OSError, ValueError) as error:  # of a link that is no link any more
         raise StateOutOfReach(path, _REPLACED) from error
-    if not real.startswith(os.path.join(within, "")):
+    if not real.startswith(within):
         raise StateUnreadable(path, "leads outside the project")
-    return real
+    descriptor = os.open(real, _FLAGS | NO_LINK)
+    if _lies_at(real, descriptor):
+        return descriptor
+    os.close(descriptor)
+    raise StateOutOfReach(path, _REPLACED)
+
+
+def _opened_in_folder(path: AnyPath, within: str) -> int | None:
+    """The same where *path* is no link itself, at the cost of one look at its folder; else None."""
+    folder, name = os.path.split(os.fspath(path))
+    if not os.path.isabs(folder) or name in {"", os.curdir, os.pardir}:
+        return None
+    try:
+        if folder not in _folders:
+            _folders[folder] = os.path.realpath(folder)
+        real = os.path.join(_folders[folder], name)
+        if real.startswith(within):
+            descriptor = os.open(real, _FLAGS | NO_LINK)
+            if _lies_at(real, descriptor):
+                return descriptor
+            os.close(descriptor)
+    except (OSError, ValueError):
+        pass  # what is wrong is said of the path itself
+    _folders.pop(folder, None)
+    return None
+
+
+def _lies_at(real: str, descriptor: int) -> bool:
+    """Whether what is open lies at *real*, and not behind a link that took a folder's place meanwhile."""
+    try:
+        place = _link_of(f"/proc/self/fd/{descriptor}")
+    except OSError:  # no Linux
+        return os.path.realpath(real) == real
+    return place in {real, f"{real} (deleted)"}  # replaced since, by a rename
+
+
+def forget_folders() -> None:
+    """Look anew where each folder lies: somebody wants to see that it is looked at."""
+    _folders.clear()
 
 
 def _unreadable(path: AnyPath, error: OSError | ValueError) -> StateUnreadable:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -118,7 +117,7 @@ def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) 
 def begin(store: Store, name: str, record: Mapping[str, object], user_folder: str | None) -> None:
     """Note an undertaking; to be called inside the lock, when none is unfinished under *name*."""
     # The token keeps a witness that a kill has left from standing for another note.
-    noted = json.dumps(stamped("unfinished", {**record, "token": secrets.token_hex(16)})).encode()
+    noted = json.dumps(stamped("unfinished", {**record, "token": os.urandom(16).hex()})).encode()
     if user_folder:
         witness = json.dumps(stamped("unfinished", {"begun": digest(noted)})).encode()
         make_private(user_folder)
