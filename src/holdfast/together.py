@@ -5,7 +5,8 @@ one, and the note is removed. Whoever takes the lock next and finds a note bring
 write that fails, because a disk is full, is taken back instead: whoever was told so may try again.
 
 An undertaking whose steps can simply be taken again, such as copying a folder, notes what it is instead
-(`begin`), and whoever finds that takes its steps again (`begun`, `end`).
+(`begin`), and whoever finds that takes its steps again (`begun`, `end`). A step that fails takes back those
+before it (`steps`); where that fails as well, the note stays, and the next one goes on with it.
 
 The note lies in the project, which may have come from somewhere else. So a change does no more than a
 format allows, by the paths that are its own, and only to files that are as they were noted. And an
@@ -18,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,15 @@ from holdfast.openflags import make_private
 from holdfast.regular import read_file, read_json
 from holdfast.store import LARGEST, Store
 from holdfast.versions import refuse_newer, stamped
+
+
+class HalfDone(HoldfastError):
+    """A step has failed, and so has taking back one before it. Whoever comes next goes on from there."""
+
+    def __init__(self, error: BaseException) -> None:
+        cause = error.cause if isinstance(error, HoldfastError) else str(error)
+        super().__init__(cause, hint="It is half done, and will be gone on with: holdfast status")
+
 
 _LARGEST = 6 * LARGEST  # of a note, which may have come with a clone
 
@@ -123,6 +133,21 @@ def begin(store: Store, name: str, record: Mapping[str, object], user_folder: st
         make_private(user_folder)
         replace_file(_witness(user_folder, name), witness, mode=0o600)
     store.write(_note(store, name), noted)
+
+
+@contextlib.contextmanager
+def steps() -> Iterator[list[Callable[[], object]]]:
+    """A list for how each step is taken back, which is done from its end on where one fails."""
+    taken: list[Callable[[], object]] = []
+    try:
+        yield taken
+    except BaseException as error:
+        try:
+            while taken:
+                taken.pop()()
+        except HoldfastError:
+            raise HalfDone(error) from error
+        raise
 
 
 def begun(store: Store, name: str) -> dict[str, object] | None:

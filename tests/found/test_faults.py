@@ -170,3 +170,12 @@ def test_a_sidecar_that_is_out_of_reach_is_not_begun_anew(
         with pytest.raises(StateOutOfReach):
             sidecar.update(store, key, 1, lambda record: {**record, "lost": True})
     assert path.read_bytes() == before
+
+
+@pytest.mark.needs("strace")
+def test_a_commit_that_could_not_be_taken_back_was_not_gone_on_with(arena: Arena) -> None:
+    """On a full disk a state stayed marked as committed, and its global copy was removed again."""
+    trials = Trials(arena, work("pipeline", "commit"))
+    for call in [each for each in trials.calls() if each.does == "write"]:
+        fate = Fate(call, "error=ENOSPC", from_then_on=True)
+        trials.failed(doomed(fate), mute=True)

@@ -3,7 +3,7 @@
 Everything is copied, nothing is moved, and nothing that is there already is replaced. So a commit that
 was killed is brought to an end by taking its steps again: what is there stays, what is missing is
 copied. A workflow's global state is written after its artefacts, and the session's own state is marked
-last. A step that fails takes back those before it.
+last. A step that fails takes back those before it, in the other order, as far as that can be done.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from holdfast import together
 from holdfast.errors import IllegalMove, StateUnreadable, StateUnwritable
 from holdfast.formats.document import encoded
 from holdfast.formats.holding import Unusable
@@ -26,6 +28,7 @@ from holdfast.plaintext import counted
 from holdfast.regular import read_file
 from holdfast.store import Store
 
+Step = Callable[[], object]
 LARGEST_ARTEFACT = 256 * 1024 * 1024
 
 
@@ -73,12 +76,11 @@ def plan(store: Store, location: Location) -> Plan:
 
 def carry_out(store: Store, planned: Plan, at: str) -> None:
     """Do it; where a step fails, what was done before is taken back."""
-    with contextlib.ExitStack() as undo:
+    with together.steps() as undo:
         for copy in planned.copies:
             _copy(store, copy, undo)
         for held in planned.workflows:
             _publish(store, planned.location, held, at, undo)
-        undo.pop_all()
     for held in planned.workflows:
         _log(store, planned.location, held.id, at)
 
@@ -106,11 +108,10 @@ def _carry_on_with(store: Store, location: Location, held: Held, at: str) -> Non
     copies = list(_copies(store, location, held))
     if any(_differs(store, each) for each in copies):
         raise IllegalMove(f"something else lies where artefacts of {held.id!r} are to go")
-    with contextlib.ExitStack() as undo:
+    with together.steps() as undo:
         for copy in copies:
             _copy(store, copy, undo)
         _publish(store, location, held, at, undo)
-        undo.pop_all()
 
 
 def _is_taken(store: Store, location: Location, workflow_id: str) -> bool:
@@ -196,13 +197,13 @@ def _content(path: Path) -> bytes:
     return read_file(path, LARGEST_ARTEFACT, follow=False)[0]
 
 
-def _copy(store: Store, copy: Copy, undo: contextlib.ExitStack) -> None:
+def _copy(store: Store, copy: Copy, undo: list[Step]) -> None:
     target = store.root / copy.target
     if os.path.lexists(target):
         return  # the same file, as the plan has found out, or copied before a commit was killed
     source = store.root / copy.source
     data, mode = _content(source), stat.S_IMODE(source.stat().st_mode)
-    undo.callback(_remove, store, target)
+    undo.append(partial(_remove, store, target))
     store.write(target, data, mode)
 
 
@@ -220,22 +221,20 @@ def _remove_empty(store: Store, folder: Path) -> None:
             folder = folder.parent
 
 
-def _publish(
-    store: Store, location: Location, held: Held, at: str, undo: contextlib.ExitStack
-) -> None:
+def _publish(store: Store, location: Location, held: Held, at: str, undo: list[Step]) -> None:
     """Write the global state of a workflow, then mark the session's."""
     kind = held.state.workflow_type
     if (store.root / location.run(kind, held.id)).is_dir():
         folder = store.root / GLOBAL.run(kind, held.id)  # it is named, although it may be empty
-        undo.callback(_remove_empty, store, folder)
+        undo.append(partial(_remove_empty, store, folder))
         store.make_folder(folder)
     marks = {"committed_from_session": location.session, "committed_at": at}
     target = store.root / GLOBAL.state(held.id)
     if not os.path.lexists(target):
         made_global = _rewritten(store, location, held.state.source)
-        undo.callback(store.remove, target)
+        undo.append(partial(store.remove, target))
         store.write(target, encoded({**made_global, **marks}))
-    undo.callback(store.write, held.path, held.raw)
+    undo.append(partial(store.write, held.path, held.raw))
     store.write(held.path, encoded({**held.state.source, **marks}))
 
 

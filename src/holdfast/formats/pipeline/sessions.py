@@ -160,6 +160,8 @@ def _undertake(place: Place, record: Mapping[str, object], carry_out: Callable[[
     together.begin(store, _NOTE, record, user_folder)
     try:
         carry_out()
+    except together.HalfDone:
+        raise
     except HoldfastError:
         # Whoever gave the command is told, and gives it again; nobody else has to go on with it.
         together.end(store, _NOTE, user_folder)
