@@ -179,3 +179,12 @@ def test_a_commit_that_could_not_be_taken_back_was_not_gone_on_with(arena: Arena
     for call in [each for each in trials.calls() if each.does == "write"]:
         fate = Fate(call, "error=ENOSPC", from_then_on=True)
         trials.failed(doomed(fate), mute=True)
+
+
+@pytest.mark.needs("strace")
+def test_artefacts_that_could_not_be_listed_were_left_out_of_a_commit(arena: Arena) -> None:
+    """The workflow was committed without them, and nothing was said."""
+    trials = Trials(arena, work("pipeline", "commit"))
+    listing = [each for each in trials.calls() if each.does == "openat to list"]
+    for call in [each for each in listing if "-runs/" in each.said]:
+        trials.failed(doomed(Fate(call, "error=EIO")))

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from holdfast import together
-from holdfast.errors import IllegalMove, StateUnreadable, StateUnwritable
+from holdfast.errors import IllegalMove, StateOutOfReach, StateUnreadable, StateUnwritable
 from holdfast.formats.document import encoded
 from holdfast.formats.holding import Unusable
 from holdfast.formats.pipeline import known, logs, places
@@ -95,6 +95,8 @@ def carry_on(store: Store, location: Location, workflow_ids: list[str], at: str)
             continue
         try:
             _carry_on_with(store, location, held, at)
+        except StateOutOfReach:  # it may be over in a moment
+            raise
         except (IllegalMove, StateUnreadable):  # it would stand in everybody's way for ever
             left.append(workflow_id)
             continue
@@ -160,7 +162,11 @@ def _files(store: Store, base: Path, folder: Path) -> Iterator[Path]:
         Path(os.path.realpath(base), *folder.relative_to(base).parts)
     ):
         raise _refused(store, folder)
-    for top, folders, found in os.walk(folder):
+    if not os.path.lexists(folder):
+        return
+    for top, folders, found in os.walk(
+        folder, onerror=_raise
+    ):  # what is not seen would be left out
         for name in sorted(folders):
             if (Path(top) / name).is_symlink():
                 raise _refused(store, Path(top) / name)
@@ -169,6 +175,10 @@ def _files(store: Store, base: Path, folder: Path) -> Iterator[Path]:
             if path.is_symlink() or not path.is_file():
                 raise _refused(store, path)
             yield path
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise StateOutOfReach(os.fsdecode(error.filename), error.strerror or str(error)) from error
 
 
 def _refused(store: Store, path: Path) -> IllegalMove:
