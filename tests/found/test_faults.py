@@ -188,3 +188,21 @@ def test_artefacts_that_could_not_be_listed_were_left_out_of_a_commit(arena: Are
     listing = [each for each in trials.calls() if each.does == "openat to list"]
     for call in [each for each in listing if "-runs/" in each.said]:
         trials.failed(doomed(Fate(call, "error=EIO")))
+
+
+@pytest.mark.needs("strace")
+@pytest.mark.parametrize(
+    ("kind", "name", "does", "error", "lasting"),
+    [
+        ("skill", "fresh", "openat to read", "EACCES", True),
+        ("orchestrator", "archive", "openat to list", "EMFILE", False),
+        ("our own records", "resumed", "openat to read", "EIO", True),
+    ],
+)
+def test_what_the_system_does_not_let_us_read_is_left_where_it_is(
+    kind: str, name: str, does: str, error: str, lasting: bool, arena: Arena
+) -> None:
+    """A good state was put aside, a snapshot left out of an archive, and a command ended in a traceback."""
+    trials = Trials(arena, work(kind, name))
+    for call in [each for each in trials.calls() if each.does == does]:
+        trials.failed(doomed(Fate(call, f"error={error}", from_then_on=lasting)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -36,6 +36,7 @@ class Kept(Generic[D]):
     problems: tuple[str, ...] = ()
     broken: bool = False  # no JSON, or no state any more
     instead: str = "its last good copy"
+    out_of_reach: bool = False  # the system did not let us read it, and it may be as good as ever
 
 
 K = TypeVar("K", bound=Kept[Any])
@@ -72,6 +73,7 @@ class Unusable:
     reason: str
     # Somebody else's; with a wrong field; no JSON; not there although it should be.
     kind: Literal["foreign", "wrong", "broken", "missing"]
+    out_of_reach: bool = False
 
     @property
     def is_ours(self) -> bool:
@@ -96,7 +98,8 @@ class Kind(Generic[D, K]):
         try:
             raw, mtime, data = read_settled_json(path, LARGEST, within=store.root)
         except StateOutOfReach as error:
-            return self._from_copy(store, path, (error.reason,), {})
+            found = self._from_copy(store, path, (error.reason,), {})
+            return replace(found, out_of_reach=True)
         except StateUnreadable as error:
             return self._from_copy(store, path, (error.reason,), None)
         if not isinstance(data, dict) or not self.has_shape(data):

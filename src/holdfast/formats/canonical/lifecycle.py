@@ -303,7 +303,9 @@ def revive(place: Place, key: str) -> Known:
     store = place.store
     with store.lock(COMMAND_WAIT):
         view = views.look(place)
-        tombstone = view.ledger.finished.pop(key)
+        tombstone = view.ledger.finished.pop(key, None)
+        if tombstone is None:  # the disk fails, or somebody was quick
+            raise NoSuchWorkflow("it was not found among those that have ended any more")
         try:
             state = endings.last_state(store, tombstone)
         except (StateUnreadable, ValueError) as error:

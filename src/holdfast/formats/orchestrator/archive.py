@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast import clock
-from holdfast.errors import IllegalMove, StateUnreadable
+from holdfast.errors import IllegalMove, StateOutOfReach, StateUnreadable
 from holdfast.formats.base import Place
 from holdfast.formats.document import moment
 from holdfast.formats.orchestrator import files, lifecycle
@@ -46,7 +46,7 @@ def _put_away(place: Place, held: Held) -> Path:
     log = place.root / files.LEARNINGS
     if log.exists() and store.holds(log):  # a link to what is somebody else's is no log
         store.write(target / log.name, read_file(log, _LARGEST, within=place.root)[0])
-    for path in files.paths(place.root):
+    for path in files.paths(place.root, all_of_them=True):
         if path != state and not files.is_foreign(store, path):
             _move(place, path, target)
     _move(place, state, target)
@@ -57,6 +57,8 @@ def _move(place: Place, path: Path, folder: Path) -> None:
     store = place.store
     try:
         store.write(folder / path.name, read_file(path, LARGEST, within=place.root)[0])
+    except StateOutOfReach:
+        raise
     except StateUnreadable:
         store.set_aside(path, place.stamp, move=True)
     store.remove(path, folder_too=False)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import clock
-from holdfast.errors import StateUnreadable
+from holdfast.errors import StateOutOfReach, StateUnreadable
 from holdfast.formats.document import moment
 from holdfast.formats.holding import Kept, Kind, Unusable
 from holdfast.formats.orchestrator import bounds
@@ -66,11 +66,13 @@ def snapshot_number(name: str) -> int | None:
     return int(found[1]) if found and snapshot_name(int(found[1])) == name else None
 
 
-def snapshots(root: Path) -> list[Path]:
-    """The numbered snapshots, the oldest first."""
+def snapshots(root: Path, *, all_of_them: bool = False) -> list[Path]:
+    """The numbered snapshots, the oldest first; *all_of_them*, or StateOutOfReach."""
     try:
         names = os.listdir(root / FOLDER)
-    except OSError:
+    except OSError as error:
+        if all_of_them:
+            raise StateOutOfReach(root / FOLDER, error.strerror or str(error)) from error
         return []
     numbered = sorted((number, name) for name in names if (number := snapshot_number(name)))
     return [root / FOLDER / name for _, name in numbered]
@@ -88,9 +90,9 @@ def is_state(name: str) -> bool:
     return snapshot_number(name) is not None or f"{FOLDER}/{name}" in {STATE, LATEST}
 
 
-def paths(root: Path) -> list[Path]:
-    """The state and its snapshots, as far as they are there."""
-    found = [root / STATE, root / LATEST, *snapshots(root)]
+def paths(root: Path, *, all_of_them: bool = False) -> list[Path]:
+    """The state and its snapshots, as far as they are there; *all_of_them* as for `snapshots`."""
+    found = [root / STATE, root / LATEST, *snapshots(root, all_of_them=all_of_them)]
     return [path for path in found if os.path.lexists(path)]
 
 

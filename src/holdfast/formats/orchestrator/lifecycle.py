@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec
 
 from holdfast import together
-from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
+from holdfast.errors import IllegalMove, NoSuchWorkflow, StateOutOfReach, StateUnreadable
 from holdfast.formats import holding
 from holdfast.formats.base import Place
 from holdfast.formats.document import stamp
@@ -158,5 +158,7 @@ def set_aside(place: Place) -> Path:
     try:
         # It stays until the next one is whole: a run without a file would be no run.
         return place.store.set_aside(path, when, move=False)
+    except StateOutOfReach:
+        raise
     except StateUnreadable:
         return place.store.set_aside(path, when, move=True)

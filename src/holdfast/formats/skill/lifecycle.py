@@ -312,6 +312,8 @@ def _make_way(place: Place, path: Path, *, replaced: bool = False) -> str | None
     if not os.path.lexists(path):
         return None
     there = files.read(store, path)
+    if there.out_of_reach:
+        raise StateUnwritable(path, "what lies there cannot be read")
     if isinstance(there, Unusable) and not there.is_ours:
         raise StateUnwritable(path, f"what lies there is {there.reason}")
     if isinstance(there, Held):
