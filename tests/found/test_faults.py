@@ -206,3 +206,12 @@ def test_what_the_system_does_not_let_us_read_is_left_where_it_is(
     trials = Trials(arena, work(kind, name))
     for call in [each for each in trials.calls() if each.does == does]:
         trials.failed(doomed(Fate(call, f"error={error}", from_then_on=lasting)))
+
+
+@pytest.mark.needs("strace")
+def test_a_folder_of_states_that_could_not_be_listed_was_taken_for_empty(arena: Arena) -> None:
+    """A second state was begun beside the one that was there."""
+    trials = Trials(arena, work("canonical", "save"))
+    for call in [each for each in trials.calls() if each.does == "openat to list"]:
+        for error in ("EIO", "EMFILE"):
+            trials.failed(doomed(Fate(call, f"error={error}")))

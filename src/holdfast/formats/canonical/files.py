@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import unicodedata
 from collections.abc import Iterator
@@ -120,11 +121,17 @@ def _entries(base: str) -> Iterator[tuple[str, str, bool]]:
                 yield folder.name, each.name, folder.is_symlink() or each.is_symlink()
 
 
+# Errors that are no news of a folder, and may be over in a moment.
+_PASSING = {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+
+
 def _listed(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
-    except OSError:
+    except OSError as error:
+        if error.errno in _PASSING:  # what is there would be taken for gone, and begun anew
+            raise StateOutOfReach(folder, error.strerror or str(error)) from error
         return []
 
 
