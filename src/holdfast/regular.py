@@ -1,4 +1,4 @@
-"""Read a regular file and nothing else: no FIFO that hangs, no device without an end, no giant."""
+"""Read a regular file and nothing else: no FIFO that hangs, no device without an end, no giant. List a folder."""
 
 from __future__ import annotations
 
@@ -113,6 +113,21 @@ def _lies_at(real: str, descriptor: int) -> bool:
 def forget_folders() -> None:
     """Look anew where each folder lies: somebody wants to see that it is looked at."""
     _folders.clear()
+
+
+def entries(folder: AnyPath) -> list[os.DirEntry[str]]:
+    """What lies in *folder*, nothing where there is none; StateOutOfReach where the system does not say.
+
+    What is there would be taken for gone, and begun anew.
+    """
+    try:
+        with os.scandir(os.fspath(folder)) as found:
+            return list(found)
+    except OSError as error:
+        unreadable = _unreadable(folder, error)
+        if isinstance(unreadable, StateOutOfReach):
+            raise unreadable from error
+        return []
 
 
 def _unreadable(path: AnyPath, error: OSError | ValueError) -> StateUnreadable:

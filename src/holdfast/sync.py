@@ -21,9 +21,9 @@ from holdfast import (
 )
 from holdfast.capabilities import USUAL, Capabilities
 from holdfast.clock import Clock, ago
-from holdfast.errors import HoldfastError, NewerRecord
+from holdfast.errors import HoldfastError, NewerRecord, StateOutOfReach
 from holdfast.formats import registry
-from holdfast.formats.base import Place, Workflow
+from holdfast.formats.base import Format, Place, Survey, Workflow
 from holdfast.hooklog import Entry
 from holdfast.project import Surroundings
 from holdfast.records import Record, made
@@ -58,8 +58,11 @@ class Synced(Record, frozen=False):
 
     def choice(self, of: str = "") -> Choice:
         """The workflow that this session gets; with *of*, among those of that format."""
+        among = [each for each in self.workflows if of in {"", each.format}]
+        if not of and self._own_is_out_of_reach():
+            return Choice(None, "what this session works on cannot be read now", tuple(among))
         return choose(
-            [each for each in self.workflows if of in {"", each.format}],
+            among,
             Circumstances(
                 now=self.place.now,
                 branch=self.place.branch,
@@ -67,6 +70,12 @@ class Synced(Record, frozen=False):
                 others=sessions.others(self.state_dir, self.session, self.root),
             ),
         )
+
+    def _own_is_out_of_reach(self) -> bool:
+        """Whether the session's workflow may be where the system does not let us look."""
+        own = self.claim.workflow if self.claim and self.claim.root == self.root else ""
+        hidden = bool(own) and isinstance(self.failure, StateOutOfReach)
+        return hidden and all(each.key != own for each in self.workflows)
 
     def observe(self, workflow: Workflow | None, wait: float) -> None:
         """Fold what hooks noted of this session into what is kept of it and of *workflow*.
@@ -198,7 +207,7 @@ def place_for(
 
     def present(root: str) -> bool:
         here = place(root)
-        return any(each.present(here) for each in registry.at(here))
+        return any(_is_present(each, here) for each in registry.at(here))
 
     folders = project.candidates(cwd, surroundings.client_project)
     if claim:
@@ -234,7 +243,7 @@ def run(
     if not place.settings.enabled:
         return synced
     for each in registry.every() if thorough else registry.at(place):
-        survey = each.sync(place, wait)
+        survey = _survey(each, place, wait)
         synced.workflows += survey.workflows
         synced.looked += survey.looked
         synced.notes += survey.notes
@@ -252,6 +261,20 @@ def run(
         elif place.settings.observe:
             journal.begin(synced.state_dir, session, synced.root, chosen.key)
     return synced
+
+
+def _is_present(of: Format, place: Place) -> bool:
+    try:
+        return of.present(place)
+    except StateOutOfReach:  # there is something
+        return True
+
+
+def _survey(of: Format, place: Place, wait: float | None) -> Survey:
+    try:
+        return of.sync(place, wait)
+    except StateOutOfReach as error:  # the other formats may be well
+        return Survey(failure=error)
 
 
 def follow(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -212,6 +213,31 @@ def test_what_the_system_does_not_let_us_read_is_left_where_it_is(
 def test_a_folder_of_states_that_could_not_be_listed_was_taken_for_empty(arena: Arena) -> None:
     """A second state was begun beside the one that was there."""
     trials = Trials(arena, work("canonical", "save"))
-    for call in [each for each in trials.calls() if each.does == "openat to list"]:
-        for error in ("EIO", "EMFILE"):
-            trials.failed(doomed(Fate(call, f"error={error}")))
+    listing = [each for each in trials.calls() if each.does == "openat to list"]
+    states = [each for each in listing if "untracked/workflow-state" in each.said]
+    assert states
+    for call, error in zip(states, cycle(("EACCES", "EIO", "EMFILE")), strict=False):
+        trials.failed(doomed(Fate(call, f"error={error}")))
+
+
+@pytest.mark.needs("strace")
+def test_a_session_was_given_another_workflow_while_its_own_could_not_be_listed(
+    arena: Arena,
+) -> None:
+    """It was restored, and the session stayed with it."""
+    arena.must(["start", "Other", "--phases", "A,B"])
+    for step in [*work("skill", "task start").before, PRE_COMPACT, COMPACTED]:
+        restored = arena.must(step).stdout
+    assert "Add login" in restored
+    arena.keep()
+    listing = [
+        each
+        for each in Trials(arena, Work("restored", COMPACTED, [])).calls()
+        if each.does == "openat to list" and ".claude/workflow-state/active" in each.said
+    ]
+    assert listing
+    for call in listing:
+        arena.reset()
+        told = json.loads(arena.do(COMPACTED, doomed(Fate(call, "error=EIO"))).stdout)
+        assert 'workflow \\"Other\\"' not in json.dumps(told)
+        assert "Add login" in arena.must(COMPACTED).stdout

@@ -30,7 +30,7 @@ _LINE = re.compile(r"(\w+)\((.*)")
 ERRORS = {
     "openat to write": ("EACCES", "EROFS", "ENOSPC", "EMFILE"),
     "openat to read": ("EACCES", "EIO", "EMFILE"),
-    "openat to list": ("EIO", "EMFILE"),
+    "openat to list": ("EACCES", "EIO", "EMFILE"),
     "read": ("EIO",),
     "write": ("ENOSPC", "EIO"),
     "fsync": ("EIO", "ENOSPC"),

@@ -134,6 +134,11 @@ WORKS: dict[str, list[Work]] = {
     "gated": [
         Work("start", ["gate", "start", "other", "--title", "Other"], _GATED),
         Work("revise", ["gate", "revise", "no errors"], _GATED),
+        Work(
+            "revise again",
+            ["gate", "revise", "still no errors"],
+            [*_GATED, *_words("gate revise errors", "gate submit")],
+        ),
         Work("regress", ["gate", "regress", "01-requirements", "offline"], _GATED),
         Work("cancel", ["gate", "cancel"], _GATED),
     ],

@@ -21,7 +21,7 @@ from holdfast.atomic import replace_file
 from holdfast.errors import StateUnreadable
 from holdfast.formats.base import Place
 from holdfast.openflags import make_private
-from holdfast.regular import read_file
+from holdfast.regular import entries, read_file
 from holdfast.versions import is_newer, stamped
 
 Stamp: TypeAlias = list[int]
@@ -86,11 +86,7 @@ def listed(folder: Path, ending: str) -> list[tuple[Path, Stamp | None]]:
 
     A link's stamp says nothing of the file that it leads to.
     """
-    try:
-        with os.scandir(folder) as entries:
-            found = [each for each in entries if each.name.endswith(ending)]
-    except OSError:
-        return []
+    found = [each for each in entries(folder) if each.name.endswith(ending)]
     found.sort(key=lambda each: each.name)
     return [(folder / each.name, _stamp(each)) for each in found]
 

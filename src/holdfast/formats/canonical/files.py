@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import unicodedata
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from holdfast.formats.canonical import state as states
 from holdfast.formats.canonical.state import State, has_shape
 from holdfast.formats.canonical.tolerance import salvage
 from holdfast.records import Record, replace
-from holdfast.regular import decode_json, read_file, read_settled_json
+from holdfast.regular import decode_json, entries, read_file, read_settled_json
 from holdfast.store import LARGEST, Copies, Store
 
 FOLDER = "untracked/workflow-state"
@@ -115,24 +114,10 @@ def any_in(root: Path) -> bool:
 
 def _entries(base: str) -> Iterator[tuple[str, str, bool]]:
     """Folder and name of each file, and whether a link is one of them."""
-    for folder in _listed(base):
-        for each in _listed(folder.path) if folder.is_dir() else ():
+    for folder in entries(base):
+        for each in entries(folder.path) if folder.is_dir() else ():
             if each.name.startswith("state-") and each.name.endswith(".json"):
                 yield folder.name, each.name, folder.is_symlink() or each.is_symlink()
-
-
-# Errors that are no news of a folder, and may be over in a moment.
-_PASSING = {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
-
-
-def _listed(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError as error:
-        if error.errno in _PASSING:  # what is there would be taken for gone, and begun anew
-            raise StateOutOfReach(folder, error.strerror or str(error)) from error
-        return []
 
 
 def read(store: Store, place: Found, now: datetime, earlier: Held | None = None) -> Held | Unusable:

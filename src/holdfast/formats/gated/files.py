@@ -29,6 +29,7 @@ from holdfast.formats.gated.model import (
 )
 from holdfast.formats.holding import D, K, Kept, Kind, Unusable
 from holdfast.formats.strictness import found
+from holdfast.regular import entries
 from holdfast.store import Store
 
 FOLDER = "workflow"
@@ -175,11 +176,8 @@ def is_ours(path: str) -> bool:
 
 def reviews(folder: Path, phase: PhaseName) -> list[tuple[int, Path]]:
     """The reviews of *phase* with their numbers, in order."""
-    try:
-        paths = list((folder / phase / REVIEWS).iterdir())
-    except OSError:
-        return []
-    numbered = [(_REVIEW.fullmatch(path.name), path) for path in paths]
+    there = entries(folder / phase / REVIEWS)
+    numbered = [(_REVIEW.fullmatch(each.name), Path(each.path)) for each in there]
     return sorted((int(match[1]), path) for match, path in numbered if match)
 
 
@@ -199,10 +197,7 @@ def next_review(folder: Path, phase: PhaseName) -> int:
 def folders(root: Path) -> Iterator[Path]:
     """The folders that may hold a feature, in the order of their names."""
     top = root / FOLDER
-    try:
-        names = sorted(os.listdir(top))
-    except OSError:
-        return
+    names = sorted(each.name for each in entries(top))
     begins = os.path.join(top, "")
     for name in names:
         there = (os.path.lexists(f"{begins}{name}/{each}") for each in (STATE, DESCRIPTION))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from holdfast.formats.gated import files
+from holdfast.regular import entries
 from holdfast.store import Store
 
 CENTRAL = "docs"
@@ -99,7 +100,7 @@ def _pairs(slug: str, table: tuple[tuple[str, str], ...]) -> Iterator[Pair]:
 
 def _below(folder: Path) -> Iterator[str]:
     """What lies below *folder* and is no folder."""
-    for entry in sorted(os.scandir(folder), key=lambda each: each.name):
+    for entry in sorted(entries(folder), key=lambda each: each.name):
         if entry.is_dir(follow_symlinks=False):
             yield from (f"{entry.name}/{name}" for name in _below(Path(entry.path)))
         else:

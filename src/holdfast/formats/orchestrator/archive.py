@@ -46,7 +46,7 @@ def _put_away(place: Place, held: Held) -> Path:
     log = place.root / files.LEARNINGS
     if log.exists() and store.holds(log):  # a link to what is somebody else's is no log
         store.write(target / log.name, read_file(log, _LARGEST, within=place.root)[0])
-    for path in files.paths(place.root, all_of_them=True):
+    for path in files.paths(place.root):
         if path != state and not files.is_foreign(store, path):
             _move(place, path, target)
     _move(place, state, target)

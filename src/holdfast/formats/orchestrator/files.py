@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import clock
-from holdfast.errors import StateOutOfReach, StateUnreadable
+from holdfast.errors import StateUnreadable
 from holdfast.formats.document import moment
 from holdfast.formats.holding import Kept, Kind, Unusable
 from holdfast.formats.orchestrator import bounds
 from holdfast.formats.orchestrator.model import State, has_shape, is_old
-from holdfast.regular import read_json
+from holdfast.regular import entries, read_json
 from holdfast.store import LARGEST, Store
 
 FOLDER = ".claude"
@@ -66,14 +66,9 @@ def snapshot_number(name: str) -> int | None:
     return int(found[1]) if found and snapshot_name(int(found[1])) == name else None
 
 
-def snapshots(root: Path, *, all_of_them: bool = False) -> list[Path]:
-    """The numbered snapshots, the oldest first; *all_of_them*, or StateOutOfReach."""
-    try:
-        names = os.listdir(root / FOLDER)
-    except OSError as error:
-        if all_of_them:
-            raise StateOutOfReach(root / FOLDER, error.strerror or str(error)) from error
-        return []
+def snapshots(root: Path) -> list[Path]:
+    """The numbered snapshots, the oldest first."""
+    names = (each.name for each in entries(root / FOLDER))
     numbered = sorted((number, name) for name in names if (number := snapshot_number(name)))
     return [root / FOLDER / name for _, name in numbered]
 
@@ -90,9 +85,9 @@ def is_state(name: str) -> bool:
     return snapshot_number(name) is not None or f"{FOLDER}/{name}" in {STATE, LATEST}
 
 
-def paths(root: Path, *, all_of_them: bool = False) -> list[Path]:
-    """The state and its snapshots, as far as they are there; *all_of_them* as for `snapshots`."""
-    found = [root / STATE, root / LATEST, *snapshots(root, all_of_them=all_of_them)]
+def paths(root: Path) -> list[Path]:
+    """The state and its snapshots, as far as they are there."""
+    found = [root / STATE, root / LATEST, *snapshots(root)]
     return [path for path in found if os.path.lexists(path)]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from holdfast.errors import StateUnwritable
 from holdfast.formats.pipeline import known, logs, places
 from holdfast.formats.pipeline.places import Location
+from holdfast.regular import entries
 from holdfast.store import Store
 
 _RUNS = "-runs"
@@ -65,12 +66,11 @@ def _has_own_log(store: Store, workflow_id: str) -> bool:
 
 def _runs(folder: Path) -> list[str]:
     """The folders of artefacts; what a link leads to is not the session's."""
-    with os.scandir(folder) as entries:
-        return sorted(
-            each.name
-            for each in entries
-            if each.is_dir(follow_symlinks=False) and _is_run_folder(each.name)
-        )
+    return sorted(
+        each.name
+        for each in entries(folder)
+        if each.is_dir(follow_symlinks=False) and _is_run_folder(each.name)
+    )
 
 
 def _is_run_folder(name: str) -> bool:
@@ -131,7 +131,7 @@ def _remove_tree(store: Store, folder: Path) -> None:
 def _remove_rest(store: Store, location: Location) -> None:
     """The index, and folders that are empty now."""
     states = store.root / location.states
-    if states.is_dir() and not places.entries(store, location):
+    if states.is_dir() and not places.files(store, location):
         store.remove(store.root / location.index)
     known.forget(store, location)
     with contextlib.suppress(OSError):

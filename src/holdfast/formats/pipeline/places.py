@@ -16,6 +16,7 @@ from pathlib import Path
 
 from holdfast.errors import IllegalMove
 from holdfast.plaintext import one_line
+from holdfast.regular import entries
 from holdfast.store import Store
 
 WORKSPACE = "workspace"
@@ -103,18 +104,14 @@ def session_names(store: Store) -> list[str]:
     folder = store.root / SESSIONS
     if not store.is_direct(folder):
         return []
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(
-                entry.name
-                for entry in entries
-                if entry.is_dir(follow_symlinks=False)
-                and is_name(entry.name)
-                and entry.name != NO_SESSION
-                and not os.path.islink(store.root / Location(entry.name).states)
-            )
-    except OSError:
-        return []
+    return sorted(
+        entry.name
+        for entry in entries(folder)
+        if entry.is_dir(follow_symlinks=False)
+        and is_name(entry.name)
+        and entry.name != NO_SESSION
+        and not os.path.islink(store.root / Location(entry.name).states)
+    )
 
 
 def locations(store: Store) -> list[Location]:
@@ -122,21 +119,17 @@ def locations(store: Store) -> list[Location]:
     return [GLOBAL, *map(Location, session_names(store))]
 
 
-def entries(store: Store, location: Location) -> list[os.DirEntry[str]]:
+def files(store: Store, location: Location) -> list[os.DirEntry[str]]:
     """What may be a state at *location*, in the order of the names."""
     folder = store.root / location.states
-    try:
-        with os.scandir(folder) as found:
-            there = [each for each in found if each.name.endswith(".json") and each.name != INDEX]
-    except OSError:
-        return []
+    there = [each for each in entries(folder) if each.name.endswith(".json") and each.name != INDEX]
     return sorted(there, key=lambda each: each.name) if store.holds(folder) else []
 
 
 def state_paths(root: Path) -> list[Path]:
     """All files that may be states, in the order of their locations and names."""
     store = Store(root)
-    return [Path(each.path) for place in locations(store) for each in entries(store, place)]
+    return [Path(each.path) for place in locations(store) for each in files(store, place)]
 
 
 def new_id(store: Store, workflow_type: str, subject: str, now: datetime) -> str:
