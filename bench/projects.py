@@ -22,14 +22,16 @@ _PIPELINE = "workspace/workflow-state/generation-scene-0001-*.json"
 
 
 class Project:
-    """A folder with a checkout's mark, a home of its own, and the programs that are run in it."""
+    """A folder with the marks of a checkout, a home of its own, and the programs that are run in it."""
 
     def __init__(self, folder: Path, holdfast: str) -> None:
         self.root, self.home = folder / "project", folder / "home"
         self._holdfast = holdfast
-        for each in (self.root / ".git", self.root / "docs", self.home):
+        branches = self.root / ".git" / "refs" / "heads"
+        for each in (branches, self.root / "docs", self.home):
             each.mkdir(parents=True)
         (self.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+        (branches / "main").write_text(f"{'0123456789' * 4}\n", encoding="utf-8")
 
     @property
     def environment(self) -> dict[str, str]:

@@ -44,6 +44,10 @@ class StateUnreadable(HoldfastError):
 class StateOutOfReach(StateUnreadable):
     """The system did not let us read a file, which may be as good as ever: it stays where it is."""
 
+    def __init__(self, path: AnyPath, reason: str) -> None:
+        super().__init__(path, reason)
+        self.hint = f"It stays as it is. See whose it is, and how the disk is: ls -ld {path}"
+
 
 class StateLocked(HoldfastError):
     """Somebody else held the lock for the whole time that we were willing to wait."""

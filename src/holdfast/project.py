@@ -199,6 +199,17 @@ def branch(folder: str) -> str | None:
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
 
 
+def commit(folder: str) -> str | None:
+    """The checked-out commit, where a file of its own names it; of what is packed, git has to be asked."""
+    top = git_top(folder)
+    git = _git_dir(top) if top else None
+    head = _first_line(os.path.join(git, "HEAD")) if git else ""
+    if git and head.startswith("ref: refs/heads/") and ".." not in head:
+        shared = os.path.join(git, _first_line(os.path.join(git, "commondir")))
+        head = _first_line(os.path.join(shared, head.removeprefix("ref: ")))
+    return head if len(head) in {40, 64} and not head.strip("0123456789abcdef") else None
+
+
 def _first_line(path: str) -> str:
     try:
         data, _ = read_file(path, 4096)

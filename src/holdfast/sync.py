@@ -274,7 +274,9 @@ def _survey(of: Format, place: Place, wait: float | None) -> Survey:
     try:
         return of.sync(place, wait)
     except StateOutOfReach as error:  # the other formats may be well
-        return Survey(failure=error)
+        # Who saves tells the failure itself.
+        notes = [f"{error.path} could not be read: {error.reason}"] if wait is None else []
+        return Survey(looked=[(str(error.path), error.reason)], notes=notes, failure=error)
 
 
 def follow(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from itertools import cycle
 from pathlib import Path
 
@@ -241,3 +243,38 @@ def test_a_session_was_given_another_workflow_while_its_own_could_not_be_listed(
         told = json.loads(arena.do(COMPACTED, doomed(Fate(call, "error=EIO"))).stdout)
         assert 'workflow \\"Other\\"' not in json.dumps(told)
         assert "Add login" in arena.must(COMPACTED).stdout
+
+
+@pytest.mark.needs("strace")
+@pytest.mark.parametrize("command", ["status", "list", "why", "doctor"])
+def test_who_looks_was_not_told_that_a_folder_could_not_be_listed(
+    command: str, arena: Arena
+) -> None:
+    """What lay there was missing without a word. The rest is shown; `doctor` checks all else as well."""
+    for step in [["start", "Other"], ["skill", "start", "tdd", "Add login"]]:
+        arena.must(step)
+    folder = arena.root / ".claude/workflow-state/active"
+    failing = ["-P", str(folder), "-e", "trace=openat", "-e", "inject=openat:error=EIO"]
+    told = subprocess.run(
+        [
+            "strace",
+            "-f",
+            "-qqq",
+            "-o",
+            os.devnull,
+            *failing,
+            sys.executable,
+            "-m",
+            "holdfast",
+            command,
+        ],
+        cwd=arena.root,
+        env=arena.environment,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert str(folder) in told.stdout + told.stderr
+    assert "Input/output error" in told.stdout + told.stderr
+    assert "Traceback" not in told.stderr
+    assert told.returncode == (command == "doctor")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import stat
@@ -11,13 +12,13 @@ from pathlib import Path
 
 from holdfast import git, hooklog, restore, settings
 from holdfast.checkup.finding import Finding
-from holdfast.errors import StateUnreadable
+from holdfast.errors import StateOutOfReach, StateUnreadable
 from holdfast.formats.base import Format, Report, Workflow
 from holdfast.formats.registry import every, format_of
 from holdfast.formats.signs import DECLARING, STATE_FILES
 from holdfast.plaintext import one_line
 from holdfast.project import Surroundings
-from holdfast.regular import read_file
+from holdfast.regular import entries, read_file
 from holdfast.store import LARGEST
 from holdfast.sync import Synced
 
@@ -76,7 +77,8 @@ def _nearest(folder: Path) -> Path:
 
 def _inside(folder: Path, wanted: list[Path]) -> Iterator[Path]:
     if folder in wanted and folder.is_dir() and folder.name != _CLIENTS:
-        yield from sorted(each for each in folder.iterdir() if each.is_dir())
+        with contextlib.suppress(StateOutOfReach):  # which `_states` tells
+            yield from sorted(Path(each.path) for each in entries(folder) if each.is_dir())
 
 
 def _not_writable(path: Path) -> tuple[str, str] | None:
@@ -100,7 +102,15 @@ def _states(synced: Synced) -> Iterator[Finding]:
     """Every state file, as strictly as its document asks."""
     store, count, wrong = synced.place.store, 0, False
     for each in every():
-        for path in each.paths(store.root):
+        try:
+            paths = each.paths(store.root)
+        except StateOutOfReach as error:
+            wrong = True
+            name = shlex.quote(str(error.path))
+            what = f"{error.path} cannot be read"
+            yield Finding("state", "wrong", what, error.reason, f"ls -ld {name}; df {name}")
+            continue
+        for path in paths:
             count += 1
             report = _report(each, path)
             if report.newer:
@@ -163,7 +173,10 @@ def repaired(synced: Synced) -> Iterator[str]:
 def _tracked(synced: Synced) -> Iterator[Finding]:
     """What is one person's; git must not carry it to the others."""
     store = synced.place.store
-    states = [path for each in every() if each.personal for path in each.paths(store.root)]
+    states = []
+    for each in (each for each in every() if each.personal):
+        with contextlib.suppress(StateOutOfReach):  # which `_states` tells
+            states += each.paths(store.root)
     declaring = [store.root / name for name in DECLARING if (store.root / name).is_file()]
     seen = [path for path in (*states, *declaring) if git.would_pick_up(str(path))]
     # A folder that is ours alone is ignored as a whole.

@@ -48,6 +48,7 @@ def status(app: App, name: str | None, as_json: bool) -> None:
         dump(_standing(app, synced, name))
         return
     if choice.chosen is None and not name:
+        _tell_what_is_missing(synced)
         put("See: holdfast why", whole=f"No active workflow in {synced.root}.")
         for each in choice.others:
             put(one_line(restore.in_brief(each)), lead="  ")
@@ -55,6 +56,12 @@ def status(app: App, name: str | None, as_json: bool) -> None:
     workflow = app.meant(synced, name)
     why = choice.why if workflow is choice.chosen else "by name"
     shown.sheet(synced, workflow, compactions.survived(synced.place, workflow), why)
+
+
+def _tell_what_is_missing(synced: Synced) -> None:
+    """That the system did not let us look everywhere; there may be workflows that are not shown."""
+    if synced.failure:
+        say_aside(synced.failure.cause)
 
 
 def _standing(app: App, synced: Synced, name: str | None) -> dict[str, Any]:
@@ -87,6 +94,7 @@ def _standing(app: App, synced: Synced, name: str | None) -> dict[str, Any]:
 def list_all(app: App, as_json: bool) -> None:
     """All workflows of the project; * marks the one that this session gets."""
     synced = app.look()
+    _tell_what_is_missing(synced)
     choice = synced.choice()
     ordered = [each for each in (choice.chosen, *choice.others) if each]
     if as_json:

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast import git, sidecar
+from holdfast import sidecar
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.base import Place
 from holdfast.formats.document import stamp
 from holdfast.formats.holding import Unusable
-from holdfast.formats.orchestrator import files, learnings, lifecycle, recovery, snapshots
+from holdfast.formats.orchestrator import files, learnings, lifecycle, parting, recovery, snapshots
 from holdfast.formats.orchestrator.files import Held
 from holdfast.formats.orchestrator.model import Checkpoint, State
 from holdfast.formats.orchestrator.moving import moved
@@ -48,7 +48,7 @@ class Taken:
 
 def take(place: Place, task: str | None = None) -> Taken:
     """Take a checkpoint, of the task that is worked on unless another is named."""
-    sha = _head(place)
+    sha = parting.head(place.root)
     with place.store.lock(COMMAND_WAIT):
         lines = lifecycle.settle(place)
         held = lifecycle.changeable(place)
@@ -60,7 +60,7 @@ def auto(place: Place, wait: float) -> str | None:
     """Take one before a compaction, if there is anything that the last one does not have."""
     if not is_due(place.store):
         return None
-    sha = _head(place)
+    sha = parting.head(place.root)
     with place.store.lock(wait):
         lifecycle.settle(place)
         held = _due(place.store)  # what was read outside the lock may be old
@@ -151,10 +151,6 @@ def _noted(
         entry,
     ]
     return after
-
-
-def _head(place: Place) -> str | None:
-    return git.answer(str(place.root), "rev-parse", "--verify", "--quiet", "HEAD")
 
 
 # Going back.

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast import git
+from holdfast import git, project
 from holdfast.formats.orchestrator.model import Checkpoint, State
 from holdfast.plaintext import one_line
 
@@ -31,24 +31,34 @@ def last_with_commit(state: State) -> Checkpoint | None:
     return next((each for each in reversed(state.checkpoints) if each.git_sha), None)
 
 
+def head(root: Path) -> str | None:
+    """The commit that is checked out. git is asked where no file tells: to start it takes a hook's time."""
+    return project.commit(str(root)) or git.answer(
+        str(root), "rev-parse", "--verify", "--quiet", "HEAD"
+    )
+
+
 def commits(root: Path, sha: str) -> Commits | None:
     """None without git, or where nothing is committed."""
     return _commits(root, sha, follows=_follows(root, sha))
 
 
 def _commits(root: Path, sha: str, *, follows: bool) -> Commits | None:
-    folder = str(root)
-    head = git.answer(folder, "rev-parse", "--verify", "--quiet", "HEAD")
-    if head is None:
+    there = head(root)
+    if there is None:
         return None
     if follows:
-        return Commits(head, known=True, follows=True)
-    known = is_commit(sha) and git.answer(folder, "cat-file", "-e", f"{sha}^{{commit}}") is not None
-    return Commits(head, known, follows=False)
+        return Commits(there, known=True, follows=True)
+    known = (
+        is_commit(sha) and git.answer(str(root), "cat-file", "-e", f"{sha}^{{commit}}") is not None
+    )
+    return Commits(there, known, follows=False)
 
 
 def _follows(root: Path, sha: str) -> bool:
     """Whether HEAD is the commit *sha*, or came after it."""
+    if is_commit(sha) and sha == project.commit(str(root)):
+        return True
     asked = ("merge-base", "--is-ancestor", sha, "HEAD")
     return is_commit(sha) and git.answer(str(root), *asked) is not None
 

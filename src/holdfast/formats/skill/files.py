@@ -126,7 +126,8 @@ def hash_of(text: str) -> str:
 
 def paths(root: Path) -> list[Path]:
     """All files that may be states, in the order of their names."""
-    return [*sorted((root / ACTIVE).glob("*.json")), *sorted((root / COMPLETED).glob("*.json"))]
+    folders = (root / ACTIVE, root / COMPLETED)
+    return [path for folder in folders for path, _ in listed(folder, ".json")]
 
 
 def look(store: Store, memory: Memory | None = None) -> Found:
