@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from deadly import ARMED
-from holdfast import together
+from holdfast import marks, together
 from holdfast.digests import digest
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.formats.pipeline import files, logs, places, sessions
@@ -259,9 +259,9 @@ def tree(project: Project) -> dict[str, bytes]:
 
 def test_an_artefact_that_is_there_already_is_no_obstacle(project: Project) -> None:
     path = project.write(f"{GLOBAL.run('generation', TWO)}/plan.md", ARTEFACTS["plan.md"])
-    before = path.stat()
+    before = marks.numbers(path.stat())
     commit(project)
-    assert path.stat() == before
+    assert marks.numbers(path.stat()) == before
 
 
 @pytest.mark.parametrize("number", range(1, 9))
