@@ -30,8 +30,8 @@ test: .venv/.ready
 KILLS := 1000
 FAULTS := 5000
 SESSIONS := 64
-SECONDS := 600
 SEED := $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+torture: SECONDS := 600
 torture: .venv/.ready
 	TORTURE_KILLS=$(KILLS) TORTURE_FAULTS=$(FAULTS) TORTURE_SESSIONS=$(SESSIONS) TORTURE_SECONDS=$(SECONDS) \
 		TORTURE_PATIENCE=1 TORTURE_SEED=$(SEED) $(BIN)/pytest -n $(or $(JOBS),auto) tests/torture $(ARGS)
@@ -42,9 +42,8 @@ check: .venv/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-SECONDS ?= 10
-
 # atheris has no wheel for every Python. Without it the run goes on, and says what it lacks.
+fuzz: SECONDS := 10
 fuzz: .venv/.ready
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PYTHON) -m pip --python $(BIN)/python install \
 		--quiet --disable-pip-version-check --only-binary atheris --constraint constraints.txt atheris || true

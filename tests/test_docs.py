@@ -110,3 +110,13 @@ def test_the_picture_is_a_real_run() -> None:
     """Drawn again, it is the same; `make picture` draws it anew when the commands say something else."""
     drawn = runpy.run_path(str(ROOT / "docs" / "picture.py"))
     assert drawn["PICTURE"].read_text(encoding="utf-8") == drawn["picture"]()
+
+
+def test_a_target_takes_as_long_as_its_help_says() -> None:
+    """A variable of the same name for another one had `make fuzz` take hours."""
+    help_text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (seconds,) = re.findall(r"make fuzz .* for (\d+) s a target", help_text)
+    planned = subprocess.run(
+        ["make", "--dry-run", "fuzz"], cwd=ROOT, capture_output=True, check=True, text=True
+    )
+    assert f"--seconds {seconds} " in planned.stdout
