@@ -55,10 +55,8 @@ def _unless_harmless(tag: re.Match[str]) -> str:
     name, names = _DASHES.sub("-", _PASSED_OVER.sub("", tag[1])).lower(), _CLIENT_TAGS
     if _SOFT_HYPHEN in tag[1]:
         name, names = name.replace("-", ""), _UNHYPHENED_TAGS
-    found = name.startswith("antml:") or any(
-        name.startswith(each) and not name[len(each) :][:1].isalpha() for each in names
-    )
-    return "‹" if found else "<"
+    # Whatever follows: what stood between it and the tag may have been taken out.
+    return "‹" if name.startswith(("antml:", *names)) else "<"
 
 
 def escaped(json_text: str) -> str:
