@@ -70,6 +70,14 @@ class StateUnwritable(HoldfastError):
         self.reason = reason
 
 
+class HalfDone(HoldfastError):
+    """A step has failed, and so has taking back one before it. Whoever comes next goes on from there."""
+
+    def __init__(self, error: BaseException) -> None:
+        cause = error.cause if isinstance(error, HoldfastError) else str(error)
+        super().__init__(cause, hint="It is half done, and will be gone on with: holdfast status")
+
+
 class GitRefused(HoldfastError):
     """git did not do what it was asked to."""
 

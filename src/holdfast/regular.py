@@ -1,4 +1,7 @@
-"""Read a regular file and nothing else: no FIFO that hangs, no device without an end, no giant. List a folder."""
+"""Read a regular file and nothing else: no FIFO that hangs, no device without an end, no giant. Or list a folder.
+
+What is not there is told from what the system does not show, which may be as good as ever.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,8 @@ _STEP = 64 * 1024
 _REPLACED = "it is being replaced"
 # Where folders really lie. Every use is proved by where the file lies that was opened there.
 _folders: dict[str, str] = {}
-_link_of = (
-    os.readlink
-)  # itself, though somebody may be watching what is asked of `os`: this asks of an open file
+# Itself, though somebody may be watching what is asked of `os`: this asks of an open file.
+_link_of = os.readlink
 
 
 def read_file(

@@ -46,6 +46,7 @@ class Synced(Record, frozen=False):
     notes: list[str] = made(factory=list)
     saved: list[str] = made(factory=list)
     failure: HoldfastError | None = None
+    hidden: bool = False  # whether the system did not let us see all that there is
     due: bool = False  # whether there was something to be written
     searched: Sequence[str] = ()
     config_file: str | None = None  # the user's settings
@@ -74,8 +75,7 @@ class Synced(Record, frozen=False):
     def _own_is_out_of_reach(self) -> bool:
         """Whether the session's workflow may be where the system does not let us look."""
         own = self.claim.workflow if self.claim and self.claim.root == self.root else ""
-        hidden = bool(own) and isinstance(self.failure, StateOutOfReach)
-        return hidden and all(each.key != own for each in self.workflows)
+        return self.hidden and bool(own) and all(each.key != own for each in self.workflows)
 
     def observe(self, workflow: Workflow | None, wait: float) -> None:
         """Fold what hooks noted of this session into what is kept of it and of *workflow*.
@@ -250,6 +250,7 @@ def run(
         synced.saved += survey.saved
         synced.due = synced.due or survey.due
         synced.failure = synced.failure or survey.failure
+        synced.hidden = synced.hidden or isinstance(survey.failure, StateOutOfReach)
     untold = ledger.load(place.store).untold
     synced.notes = list(dict.fromkeys([*synced.notes, *untold]))
     synced.notes += synced.sidecars_left_alone()

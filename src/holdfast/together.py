@@ -25,20 +25,17 @@ from typing import NamedTuple
 
 from holdfast.atomic import replace_file
 from holdfast.digests import digest
-from holdfast.errors import HoldfastError, StateOutOfReach, StateUnreadable, StateUnwritable
+from holdfast.errors import (
+    HalfDone,
+    HoldfastError,
+    StateOutOfReach,
+    StateUnreadable,
+    StateUnwritable,
+)
 from holdfast.openflags import make_private
 from holdfast.regular import read_file, read_json
 from holdfast.store import LARGEST, Store
 from holdfast.versions import refuse_newer, stamped
-
-
-class HalfDone(HoldfastError):
-    """A step has failed, and so has taking back one before it. Whoever comes next goes on from there."""
-
-    def __init__(self, error: BaseException) -> None:
-        cause = error.cause if isinstance(error, HoldfastError) else str(error)
-        super().__init__(cause, hint="It is half done, and will be gone on with: holdfast status")
-
 
 _LARGEST = 6 * LARGEST  # of a note, which may have come with a clone
 

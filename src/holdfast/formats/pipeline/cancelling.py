@@ -131,7 +131,7 @@ def _remove_tree(store: Store, folder: Path) -> None:
 def _remove_rest(store: Store, location: Location) -> None:
     """The index, and folders that are empty now."""
     states = store.root / location.states
-    if states.is_dir() and not places.files(store, location):
+    if states.is_dir() and not places.state_entries(store, location):
         store.remove(store.root / location.index)
     known.forget(store, location)
     with contextlib.suppress(OSError):

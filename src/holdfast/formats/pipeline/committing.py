@@ -164,9 +164,8 @@ def _files(store: Store, base: Path, folder: Path) -> Iterator[Path]:
         raise _refused(store, folder)
     if not os.path.lexists(folder):
         return
-    for top, folders, found in os.walk(
-        folder, onerror=_raise
-    ):  # what is not seen would be left out
+    # What is not listed would be left out.
+    for top, folders, found in os.walk(folder, onerror=_raise):
         for name in sorted(folders):
             if (Path(top) / name).is_symlink():
                 raise _refused(store, Path(top) / name)

@@ -77,7 +77,7 @@ def is_any(store: Store) -> bool:
     there = (
         states.read(store, Path(entry.path))
         for location in places.locations(store)
-        for entry in places.files(store, location)
+        for entry in places.state_entries(store, location)
     )
     return any(isinstance(each, Held) or each.is_ours for each in there)
 

@@ -84,7 +84,7 @@ def look(store: Store, location: Location, memory: Memory | None = None) -> Seen
     """
     seen = Seen(location)
     index, known = _kept(store, location)
-    for entry in places.files(store, location):
+    for entry in places.state_entries(store, location):
         workflow_id = entry.name.removesuffix(".json")
         status = _status_of(entry)
         stamp = _stamp(status) if status else None

@@ -119,7 +119,7 @@ def locations(store: Store) -> list[Location]:
     return [GLOBAL, *map(Location, session_names(store))]
 
 
-def files(store: Store, location: Location) -> list[os.DirEntry[str]]:
+def state_entries(store: Store, location: Location) -> list[os.DirEntry[str]]:
     """What may be a state at *location*, in the order of the names."""
     folder = store.root / location.states
     there = [each for each in entries(folder) if each.name.endswith(".json") and each.name != INDEX]
@@ -129,7 +129,7 @@ def files(store: Store, location: Location) -> list[os.DirEntry[str]]:
 def state_paths(root: Path) -> list[Path]:
     """All files that may be states, in the order of their locations and names."""
     store = Store(root)
-    return [Path(each.path) for place in locations(store) for each in files(store, place)]
+    return [Path(each.path) for place in locations(store) for each in state_entries(store, place)]
 
 
 def new_id(store: Store, workflow_type: str, subject: str, now: datetime) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from holdfast import together
-from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
+from holdfast.errors import HalfDone, HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.base import Place
 from holdfast.formats.document import stamp
 from holdfast.formats.pipeline import cancelling, committing, index, known, places
@@ -160,7 +160,7 @@ def _undertake(place: Place, record: Mapping[str, object], carry_out: Callable[[
     together.begin(store, _NOTE, record, user_folder)
     try:
         carry_out()
-    except together.HalfDone:
+    except HalfDone:
         raise
     except HoldfastError:
         # Whoever gave the command is told, and gives it again; nobody else has to go on with it.
