@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
@@ -37,6 +38,17 @@ def work(kind: str, name: str) -> Work:
 def at(call: str, part: str, calls: list[Call]) -> Call:
     """The first *call* of those that concern a path with *part*."""
     return next(each for each in calls if each.name == call and part in each.said)
+
+
+def those(wanted: Callable[[Call], bool], trials: Trials) -> list[Call]:
+    """The calls that are *wanted*, of which there are some."""
+    calls = [each for each in trials.calls() if wanted(each)]
+    assert calls
+    return calls
+
+
+def is_listing(call: Call, part: str) -> bool:
+    return call.does == "openat to list" and part in call.said
 
 
 def test_what_killed_writers_left_is_cleared_up(holdfast_project: Project) -> None:
@@ -179,7 +191,7 @@ def test_a_sidecar_that_is_out_of_reach_is_not_begun_anew(
 def test_a_commit_that_could_not_be_taken_back_was_not_gone_on_with(arena: Arena) -> None:
     """On a full disk a state stayed marked as committed, and its global copy was removed again."""
     trials = Trials(arena, work("pipeline", "commit"))
-    for call in [each for each in trials.calls() if each.does == "write"]:
+    for call in those(lambda each: each.does == "write", trials):
         fate = Fate(call, "error=ENOSPC", from_then_on=True)
         trials.failed(doomed(fate), mute=True)
 
@@ -188,8 +200,7 @@ def test_a_commit_that_could_not_be_taken_back_was_not_gone_on_with(arena: Arena
 def test_artefacts_that_could_not_be_listed_were_left_out_of_a_commit(arena: Arena) -> None:
     """The workflow was committed without them, and nothing was said."""
     trials = Trials(arena, work("pipeline", "commit"))
-    listing = [each for each in trials.calls() if each.does == "openat to list"]
-    for call in [each for each in listing if "-runs/" in each.said]:
+    for call in those(lambda each: is_listing(each, "-runs/"), trials):
         trials.failed(doomed(Fate(call, "error=EIO")))
 
 
@@ -207,7 +218,7 @@ def test_what_the_system_does_not_let_us_read_is_left_where_it_is(
 ) -> None:
     """A good state was put aside, a snapshot left out of an archive, and a command ended in a traceback."""
     trials = Trials(arena, work(kind, name))
-    for call in [each for each in trials.calls() if each.does == does]:
+    for call in those(lambda each: each.does == does, trials):
         trials.failed(doomed(Fate(call, f"error={error}", from_then_on=lasting)))
 
 
@@ -215,9 +226,7 @@ def test_what_the_system_does_not_let_us_read_is_left_where_it_is(
 def test_a_folder_of_states_that_could_not_be_listed_was_taken_for_empty(arena: Arena) -> None:
     """A second state was begun beside the one that was there."""
     trials = Trials(arena, work("canonical", "save"))
-    listing = [each for each in trials.calls() if each.does == "openat to list"]
-    states = [each for each in listing if "untracked/workflow-state" in each.said]
-    assert states
+    states = those(lambda each: is_listing(each, "untracked/workflow-state"), trials)
     for call, error in zip(states, cycle(("EACCES", "EIO", "EMFILE")), strict=False):
         trials.failed(doomed(Fate(call, f"error={error}")))
 
@@ -232,13 +241,8 @@ def test_a_session_was_given_another_workflow_while_its_own_could_not_be_listed(
         restored = arena.must(step).stdout
     assert "Add login" in restored
     arena.keep()
-    listing = [
-        each
-        for each in Trials(arena, Work("restored", COMPACTED, [])).calls()
-        if each.does == "openat to list" and ".claude/workflow-state/active" in each.said
-    ]
-    assert listing
-    for call in listing:
+    trials = Trials(arena, Work("restored", COMPACTED, []))
+    for call in those(lambda each: is_listing(each, ".claude/workflow-state/active"), trials):
         arena.reset()
         told = json.loads(arena.do(COMPACTED, doomed(Fate(call, "error=EIO"))).stdout)
         assert 'workflow \\"Other\\"' not in json.dumps(told)
@@ -255,19 +259,9 @@ def test_who_looks_was_not_told_that_a_folder_could_not_be_listed(
         arena.must(step)
     folder = arena.root / ".claude/workflow-state/active"
     failing = ["-P", str(folder), "-e", "trace=openat", "-e", "inject=openat:error=EIO"]
+    strace = ["strace", "-f", "-qqq", "-o", os.devnull, *failing]
     told = subprocess.run(
-        [
-            "strace",
-            "-f",
-            "-qqq",
-            "-o",
-            os.devnull,
-            *failing,
-            sys.executable,
-            "-m",
-            "holdfast",
-            command,
-        ],
+        [*strace, sys.executable, "-m", "holdfast", command],
         cwd=arena.root,
         env=arena.environment,
         capture_output=True,

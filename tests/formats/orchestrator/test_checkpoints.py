@@ -99,12 +99,20 @@ def test_git_is_not_started_where_a_file_tells_the_commit(
 ) -> None:
     """To ask git took a third of the time of a save, and of a restore."""
     head = repository.git("rev-parse", "HEAD").strip()
+    started = repository.home / "started"
+    program = repository.home / "git"
+    program.write_text(f"#!/bin/sh\n: > '{started}'\n", encoding="utf-8")
+    program.chmod(0o755)
     monkeypatch.setenv("PATH", str(repository.home))
     take(repository)
     assert state(repository)["checkpoints"][0]["git_sha"] == head
     held = recovery.look(place(repository).store)
     assert isinstance(held, Held)
     assert parting.parted(repository.root, held.state) == ""
+    assert not started.exists()
+    (repository.root / ".git/refs/heads/main").unlink()
+    parting.head(repository.root)
+    assert started.exists()
 
 
 def test_a_number_is_never_used_again(project: Project) -> None:
