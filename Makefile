@@ -5,13 +5,16 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 TREE := .venv/.tree
+# What the editable install links, file by file.
+LINKED = find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' -o -path '*templates*.md' | sort
 
-.PHONY: help demo test torture check fuzz audit bench picture clean FORCE
+.PHONY: help demo test test-clients torture check fuzz audit bench picture clean FORCE
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo    one whole compaction cycle in a throw-away project'
-	@echo 'make test    all tests'
+	@echo 'make test    all tests that need no other program, in minutes'
+	@echo 'make test-clients  the tests that drive Claude Code and other agents from npm, against stand-ins'
 	@echo 'make torture kills, faults and load, for hours; its figures at the end'
 	@echo 'make check   lint, types, import contract'
 	@echo 'make fuzz    hostile input, guided by coverage, for 10 s a target: make fuzz SECONDS=60 ARGS="--target plan"'
@@ -24,7 +27,10 @@ demo: .venv/.ready
 	@$(BIN)/holdfast demo
 
 test: .venv/.ready
-	$(BIN)/pytest -n auto $(ARGS)
+	$(BIN)/pytest -n auto -m 'not client and not long' $(ARGS)
+
+test-clients: .venv/.ready
+	$(BIN)/pytest -n auto -m client $(ARGS)
 
 # How much of each is for the caller to say: make torture KILLS=100 FAULTS=500 SECONDS=60
 KILLS := 1000
@@ -34,7 +40,7 @@ SEED := $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 torture: SECONDS := 600
 torture: .venv/.ready
 	TORTURE_KILLS=$(KILLS) TORTURE_FAULTS=$(FAULTS) TORTURE_SESSIONS=$(SESSIONS) TORTURE_SECONDS=$(SECONDS) \
-		TORTURE_PATIENCE=1 TORTURE_SEED=$(SEED) $(BIN)/pytest -n $(or $(JOBS),auto) tests/torture $(ARGS)
+		TORTURE_PATIENCE=1 TORTURE_SEED=$(SEED) $(BIN)/pytest -n $(or $(JOBS),auto) -m long $(ARGS)
 
 check: .venv/.ready
 	$(BIN)/ruff check .
@@ -63,15 +69,18 @@ clean:
 		.pytest_cache .hypothesis
 
 # The install links file by file (editable_mode=strict), so that mypy and the import contract see
-# one real package. It is made again when a source file appears or goes, not when one is edited.
+# one real package. It is made again when a source file appears or goes, not when one is edited; build/ goes
+# first, since it keeps links to files that are gone.
 .venv/.ready: pyproject.toml setup.py src/scripts/holdfast constraints.txt $(TREE)
-	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --without-pip --clear .venv
+	@rm -rf build
 	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --config-settings editable_mode=strict --editable '.[dev]'
-	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' | sort > $(TREE)
+	@$(LINKED) > $(TREE)
 	@touch $@
 
 $(TREE): FORCE
 	@test -n "$(PYTHON)" || { echo 'Holdfast needs Python 3.11 or newer: make PYTHON=/path/to/python3.x' >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv --without-pip .venv
-	@find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' | sort | cmp -s - $@ || find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' | sort > $@
+	@version='import sys; print(sys.version)'; \
+		[ "$$($(BIN)/python -c "$$version" 2>/dev/null)" = "$$($(PYTHON) -c "$$version")" ] || \
+		$(PYTHON) -m venv --without-pip --clear .venv
+	@$(LINKED) | cmp -s - $@ || $(LINKED) > $@

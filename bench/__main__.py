@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import cases, imports, report, server
+from bench import cases, report, server
 from bench.cases import Bench, Case, Peak
 from bench.figures import Row
 from bench.measure import Timed, interleaved, peak
@@ -30,6 +30,7 @@ def every() -> list[Kind]:
         *cases.floors(),
         *cases.idle(),
         *cases.working(),
+        *cases.session(),
         *cases.agents(),
         *cases.commands(),
         *server.served(),
@@ -69,14 +70,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as name:
         bench = Bench(Path(name), Installed())
         rows = measured(chosen, bench, rounds)
-        profiled = [case for case in chosen if isinstance(case, Case) and case.profiled]
-        tree = "" if asked else imports.profile(profiled, bench)
     text = report.table(rows, report.last_committed(ROOT), whole=not asked)
     print(text)
     if not asked:
         (ROOT / report.TABLE).write_text(text, encoding="utf-8")
         (ROOT / report.RECORD).write_text(report.record(rows), encoding="utf-8")
-        (ROOT / imports.FILE).write_text(tree, encoding="utf-8")
     return 0
 
 

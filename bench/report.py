@@ -18,7 +18,7 @@ _HEAD = """\
 # How fast the hooks are
 
 Made by `make bench`; [docs/speed.md](../docs/speed.md) says what is measured and how to read it. **F** is
-an interpreter that parses the input, run right before each case. Figures in F, and in times what one workflow
+an interpreter that parses the input, run right before each case. Figures in F, and in times what the run named in the row
 takes, mean something on another machine; milliseconds and megabytes are this one's.
 """
 

@@ -1,65 +1,225 @@
-"""TaskCreated, TaskCompleted, SubagentStart, SubagentStop: what is open and what is running.
+"""What a session was seen doing: files opened and changed, checks, tasks and subagents. And FileChanged.
 
-The client runs it beside the conversation. It only takes note; the next save folds it in.
+It only takes note; what is noted is folded in later. An edit of what declares a workflow goes into the state at once, so
+that nothing is lost even where PreCompact never runs; and a session that changes a state or its markdown works on that.
+The client tells of such an edit by FileChanged, but does not see every file appear that it was asked to watch.
+
+Most of these events end with a line in a log, so what takes long to load is imported where it is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeAlias
 
-from holdfast import journal, jsonlines, sessions
+from holdfast.agents import replies
+from holdfast.agents.events import WRITES, Envelope, FileChanged, Subagent, Task, ToolDone, file_of
+from holdfast.agents.replies import Decision
 from holdfast.clock import Clock
-from holdfast.hooklog import Entry
-from holdfast.project import Surroundings
-from holdfast.redaction import one_safe_line
-from holdfast.wire.events import Subagent, Task
-from holdfast.wire.replies import Nothing, Reply
+from holdfast.config.project import Surroundings
+from holdfast.files import ownjson
+from holdfast.patterns import pattern
+from holdfast.records import sessionlog
+from holdfast.restoring import delivery, watching
 
-_ROOM = journal.LONGEST_LINE - 200  # bytes for one list
+_BETWEEN_NAMES = pattern(r"[\s'\"`=;|&<>(){}]+")  # in a command
+_LATE = 5  # seconds that this hook may begin after the call has ended
 _TEXT = 200
-_NOTHING_RUNS = [{"listed": list[list[str]]()}]
+_MOST_TODOS = 20
+_ROOM_FOR_TODOS = 3_500  # bytes
+_ROOM_FOR_SUBAGENTS = sessionlog.LONGEST_OBSERVED - 200  # bytes
+_Record: TypeAlias = Mapping[str, object]
 
 
 def handle(
-    event: Task | Subagent, surroundings: Surroundings, clock: Clock, _entry: Entry
-) -> Reply:
-    records = [_task(event)] if isinstance(event, Task) else _subagent(event)
-    if records == _NOTHING_RUNS and not _anything_runs(event.envelope.session, surroundings):
-        # It comes with every compaction, by the summariser. Noted, it would have to be folded, and no
-        # restore could be prepared.
-        return Nothing()
-    journal.note(surroundings, event.envelope.session, clock.now(), *records)
-    return Nothing()
+    event: ToolDone | FileChanged | Task | Subagent,
+    surroundings: Surroundings,
+    clock: Clock,
+) -> Decision:
+    session, records, decision = event.envelope.session, list[_Record | None](), Decision()
+    match event:
+        case FileChanged():
+            decision = _follow(event.path, event.envelope, surroundings, clock)
+        case Task():
+            is_done = event.envelope.name == "TaskCompleted"
+            records = [_task(event.id, event.subject, "completed" if is_done else "pending")]
+        case Subagent():
+            records = [*_subagent(event)]
+            if records == [{"listed": []}] and not _anything_runs(
+                session, surroundings, clock.now()
+            ):
+                # It comes with every compaction, by the summariser. Noted, it would outdate what is prepared.
+                records = []
+        case ToolDone() if event.error is not None and event.tool != "Bash":
+            pass  # it has done nothing
+        case ToolDone() if event.tool in WRITES:
+            decision = _written(event, surroundings, clock)
+        case ToolDone():
+            records = [_tool(event, surroundings, clock)]
+            if event.tool == "Bash" and event.envelope.agent_id is None:
+                decision = _ran(event, surroundings, clock)
+    sessionlog.observe(surroundings, session, clock.now(), *filter(None, records))
+    return decision
 
 
-def _anything_runs(session: str | None, surroundings: Surroundings) -> bool:
-    """Whether a subagent may be noted as running."""
-    claim = sessions.recall(surroundings.state_dir, session)
-    if claim is None or journal.waiting(surroundings.state_dir, session):
-        return True
-    from holdfast import observing  # noqa: PLC0415  # only the summariser's end comes here
+def _written(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
+    """Note the file that was changed, first, since to follow it may fail."""
+    path, envelope = _path(file_of(event.given), surroundings.cwd), event.envelope
+    if path is None:
+        return Decision()
+    by = {"by": envelope.agent_id[:_TEXT]} if envelope.agent_id else {}
+    sessionlog.observe(surroundings, envelope.session, clock.now(), {"file": path, **by})
+    return _follow(path, envelope, surroundings, clock)
 
-    return observing.anything_runs(claim.root, claim.session)
+
+def _tool(event: ToolDone, surroundings: Surroundings, clock: Clock) -> _Record | None:
+    """What to note of a tool call that is over and has changed no file."""
+    session, agent = event.envelope.session, event.envelope.agent_id
+    if agent is not None:  # what a subagent has read, its caller has not
+        return None
+    if event.tool == "Read" and (path := _path(file_of(event.given), surroundings.cwd)):
+        delivery.opened(surroundings.state_dir, session, [path], clock.now())
+    record = _NOTED[event.tool](event) if event.tool in _NOTED else None
+    if record and record.get("ok") is True and not surroundings.capabilities.tells_failures:
+        record = {**record, "ok": None}  # that no failure was told says nothing
+    return record
 
 
-def _task(event: Task) -> Mapping[str, object]:
-    status = "completed" if event.envelope.name == "TaskCompleted" else "pending"
+def _path(path: str | None, cwd: str) -> str | None:
+    """The file that a tool was given, absolute and with its folder's links resolved."""
+    if path is None:
+        return None
+    folder, name = os.path.split(os.path.join(cwd, path))
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def _follow(path: str, envelope: Envelope, surroundings: Surroundings, clock: Clock) -> Decision:
+    """Save what the file at *path* declares now; a session that has written one works on that workflow."""
+    is_own = envelope.name != "FileChanged" and envelope.agent_id is None
+    is_state = is_own and bool(watching.files_meant(path, surroundings))
+    if not is_state and not watching.may_declare(path, surroundings):
+        return Decision()
+    from holdfast.files.store import HOOK_WAIT  # noqa: PLC0415  # most edits are of other files
+    from holdfast.workflows import selection, sync  # noqa: PLC0415
+
+    view = sync.survey(envelope.session, surroundings, clock, envelope.name)
+    sync.save(view, HOOK_WAIT)
+    sync.fold(view, HOOK_WAIT)
+    name = os.path.relpath(path, view.root).replace(os.sep, "/")
+    changed = is_own and selection.changed_with(view.workflows, name, os.path.getmtime(path))
+    if changed:
+        sync.take_up(view, changed, HOOK_WAIT)
+    decision, why = Decision(root=view.root, outdates=True), list(view.notes)
+    if view.saved:
+        why += [f"{path} changed", *(f"saved {name!r}" for name in view.saved)]
+        why += [f"{name}: {failure.cause}" for name, failure in view.failures.items()]
+        return decision._replace(decided=f"saved {len(view.saved)}", why=why)
+    for failure in view.failures.values():
+        failed = replies.failed(envelope.name, failure.cause)
+        return decision._replace(decided=failed.decided, why=why)
+    return decision
+
+
+def _ran(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
+    """Follow the files that a shell command names and has changed."""
+    decision, since = Decision(), clock.now().timestamp() - event.seconds - _LATE
+    words = _BETWEEN_NAMES.split(str(event.given.get("command")))
+    for name in dict.fromkeys(word for word in words if word.endswith((".md", ".json"))):
+        path = _path(name, surroundings.cwd)
+        with contextlib.suppress(OSError, ValueError):
+            if path and os.path.getmtime(path) > since:
+                decision = _follow(path, event.envelope, surroundings, clock)
+    return decision
+
+
+def _command(event: ToolDone) -> _Record | None:
+    from holdfast.workflows import checks  # noqa: PLC0415  # only for commands
+
+    command = event.given.get("command")
+    check = checks.check_in(command) if isinstance(command, str) else None
+    if check is None:
+        return None
+    record: dict[str, object] = {"check": check.text, "ok": None, "code": None}
+    if event.interrupted or event.response.get("interrupted") is True:
+        return record
+    if event.error is None:
+        waited_for = "backgroundTaskId" not in event.response
+        return {**record, "ok": True} if check.tells and waited_for else record
+    ended = re.match(r"Exit code (\d{1,9})\b", event.error)
+    return {**record, "ok": False, "code": int(ended[1])} if ended and check.tells else record
+
+
+def _agent(event: ToolDone) -> _Record | None:
+    name = event.response.get("agentId")
+    if not isinstance(name, str):
+        return None
+    launched = event.response.get("status") == "async_launched"
     return {
-        "task": event.id[:_TEXT],
-        "subject": one_safe_line(event.subject, _TEXT),
-        "status": status,
+        "agent": name[:_TEXT],
+        "kind": _line(event.given.get("subagent_type")),
+        "what": _line(event.given.get("description")),
+        "running": launched or event.response.get("isAsync") is True,
     }
 
 
-def _subagent(event: Subagent) -> list[Mapping[str, object]]:
+def _task(name: object, subject: object, status: object) -> _Record | None:
+    if not isinstance(name, str):
+        return None
+    return {"task": name[:_TEXT], "subject": _line(subject), "status": _line(status) or None}
+
+
+def _task_created(event: ToolDone) -> _Record | None:
+    task = event.response.get("task")
+    name = task.get("id") if isinstance(task, dict) else None
+    return _task(name, event.given.get("subject"), "pending")
+
+
+def _task_updated(event: ToolDone) -> _Record | None:
+    if event.response.get("success") is False:
+        return None
+    change = event.response.get("statusChange")
+    status = change.get("to") if isinstance(change, dict) else event.given.get("status")
+    return _task(event.given.get("taskId"), event.given.get("subject"), status)
+
+
+def _todos(event: ToolDone) -> _Record | None:
+    given = event.given.get("todos")
+    if not isinstance(given, list):
+        return None
+    rows, room = [], _ROOM_FOR_TODOS
+    for todo in given:
+        match todo:
+            case {"content": str(content), "status": "pending" | "in_progress" as status}:
+                row = [_line(content), status]
+                room -= sum(len(text.encode()) for text in row) + 12
+                if room > 0:
+                    rows.append(row)
+    return {"todos": rows[:_MOST_TODOS]}
+
+
+_NOTED: dict[str, Callable[[ToolDone], _Record | None]] = {
+    "Bash": _command,
+    "Agent": _agent,
+    "Task": _agent,  # as older clients call it
+    "TaskCreate": _task_created,
+    "TaskUpdate": _task_updated,
+    "TodoWrite": _todos,
+}
+
+
+def _subagent(event: Subagent) -> list[_Record]:
     name, starts = event.envelope.agent_id or "", event.envelope.name == "SubagentStart"
-    records: list[Mapping[str, object]] = []
+    records: list[_Record] = []
     if event.kind:
         records.append({"agent": name[:_TEXT], "kind": event.kind[:_TEXT], "running": starts})
-    listed = _listed(event.running, name) if event.running is not None and not starts else None
-    if listed is not None:
+    if event.running is not None and not starts:
+        listed = _listed(event.running, name)
         # Part of a list would say that the rest is gone; without their words all of them fit.
-        if len(jsonlines.encode({"listed": listed})) > _ROOM:
+        if len(ownjson.encode({"listed": listed})) > _ROOM_FOR_SUBAGENTS:
             listed = [[row[0], "", ""] for row in listed]
         records.append({"listed": listed})
     return records
@@ -68,10 +228,22 @@ def _subagent(event: Subagent) -> list[Mapping[str, object]]:
 def _listed(running: Sequence[Mapping[str, object]], stopped: str) -> list[list[str]]:
     """Id, kind and description of each subagent that runs on; the list has the stopped one, too."""
     rows = []
-    for each in running:
-        match each:
+    for row in running:
+        match row:
             case {"type": "subagent", "status": "running", "id": str(name)} if name != stopped:
-                texts = (each.get("agent_type"), each.get("description"))
-                kind, what = (one_safe_line(text, 100) for text in texts)
-                rows.append([name[:_TEXT], kind, what])
+                texts = (row.get("agent_type"), row.get("description"))
+                rows.append([name[:_TEXT], *(_line(text, 100) for text in texts)])
     return rows
+
+
+def _anything_runs(session: str | None, surroundings: Surroundings, now: datetime) -> bool:
+    """Whether a subagent may be noted as running."""
+    from holdfast.workflows import observed  # noqa: PLC0415  # only the summariser's end comes here
+
+    return bool(observed.activity(surroundings.state_dir, session, now).running())
+
+
+def _line(value: object, most: int = _TEXT) -> str:
+    from holdfast.text.plaintext import one_safe_line  # noqa: PLC0415  # most calls have no text
+
+    return one_safe_line(value, most)

@@ -5,32 +5,34 @@ Nothing is said here; the next guidance stresses what was lost.
 
 from __future__ import annotations
 
-from holdfast import compactions, sync
+from holdfast.agents import replies
+from holdfast.agents.events import PostCompact
+from holdfast.agents.replies import Decision
 from holdfast.clock import Clock
-from holdfast.hooklog import Entry
-from holdfast.project import Surroundings
-from holdfast.store import HOOK_WAIT
-from holdfast.wire.events import PostCompact
-from holdfast.wire.replies import Nothing, Reply
+from holdfast.config.project import Surroundings
+from holdfast.errors import HoldfastError
+from holdfast.files.store import HOOK_WAIT
+from holdfast.restoring import compactions
+from holdfast.workflows import sync
 
 
-def handle(event: PostCompact, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
+def handle(event: PostCompact, surroundings: Surroundings, clock: Clock) -> Decision:
     session = event.envelope.session
-    synced = sync.run(surroundings.cwd, session, surroundings, clock, wait=None)
-    entry.root = synced.root
-    entry.why += synced.notes
-    if not synced.place.settings.enabled:
-        entry.decided = "nothing: switched off in the project's settings"
-        return Nothing()
-    choice = synced.choice()
+    view = sync.survey(session, surroundings, clock)
+    why, choice = list(view.notes), view.choice()
+    decision = Decision(root=view.root, why=why, outdates=True)
+    if not view.place.settings.enabled:
+        return decision._replace(decided="nothing: switched off in the project's settings")
     if choice.chosen is None:
-        entry.decided = f"nothing counted: {choice.why}"
-        return Nothing()
+        return decision._replace(decided=f"nothing counted: {choice.why}")
     chosen = choice.chosen
-    entry.why.append(f"{chosen.name!r}: {choice.why}")
-    found = compactions.check(synced.place, chosen, session, event.summary)
-    if found:  # noted before it is saved, so that the log has it even where that fails
-        entry.why += [f"not kept: {fact.label}: {fact.text}" for fact in found.missing]
-    noted = compactions.summarised(synced.place, chosen, session, found, HOOK_WAIT)
-    entry.decided = str(noted) if found else f"compactions: {noted.count}, no summary was given"
-    return Nothing()
+    why.append(f"{chosen.name!r}: {choice.why}")
+    found = compactions.check(view.place, chosen, session, event.summary)
+    if found:
+        why += [f"not kept: {fact.label}: {fact.text}" for fact in found.missing]
+    try:
+        noted = compactions.summarised(view.place, chosen, session, found, HOOK_WAIT)
+    except HoldfastError as error:  # the log has what was found even so
+        return decision._replace(decided=replies.failed(event.envelope.name, error.cause).decided)
+    decided = str(noted) if found else f"compactions: {noted.count}, no summary was given"
+    return decision._replace(decided=decided)

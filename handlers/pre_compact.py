@@ -1,81 +1,105 @@
 """PreCompact: save every workflow, and tell the summariser what to keep.
 
-It may fire without a compaction following, and several times for one, so it counts nothing.
+It may fire without a compaction following, and several times for one, so it counts nothing. A session without a workflow
+claims the chosen one here, so that the restore does not have to write.
 """
 
 from __future__ import annotations
 
-from holdfast import compacting, compactions, guidance, hooklog, restore, sync, transcribed
+from holdfast.agents import replies
+from holdfast.agents.events import PreCompact
+from holdfast.agents.late import transcripts
+from holdfast.agents.replies import Decision, Nothing, SummariserNote
 from holdfast.clock import Clock
-from holdfast.hooklog import Entry
+from holdfast.config.project import Surroundings
+from holdfast.files.store import HOOK_WAIT, LATER_WAIT
 from holdfast.patterns import pattern
-from holdfast.project import Surroundings
-from holdfast.selection import Choice
-from holdfast.store import HOOK_WAIT
-from holdfast.sync import Synced
-from holdfast.wire.events import PreCompact
-from holdfast.wire.replies import Nothing, Reply, SummariserNote
+from holdfast.records import hooklog, sessionlog
+from holdfast.restoring import compactions, guidance
+from holdfast.workflows import sync
+from holdfast.workflows.sync import ProjectView
 
 _NUMBERS = pattern(r"\d+")
-OFF = "nothing: switched off in the project's settings"
+_OFF = "nothing: switched off in the project's settings"
 
 
-def handle(event: PreCompact, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
-    session = event.envelope.session
-    cwd, saver = surroundings.cwd, event.envelope.name
+def handle(event: PreCompact, surroundings: Surroundings, clock: Clock) -> Decision:
+    session, saver = event.envelope.session, event.envelope.name
     # Before it is saved, which may fail or take long: the next prompt may come meanwhile.
-    if surroundings.takes.notes_begun:
-        compacting.begins(surroundings.state_dir, session, clock.now())
-    if told_by := surroundings.takes.transcript:
-        path, now = event.envelope.transcript, clock.now()
-        transcribed.follow(surroundings.state_dir, session, path, told_by, now)
-    synced = sync.run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
-    entry.root = synced.root
-    entry.why += synced.notes
-    choice = synced.choice()
-    if synced.failure:
-        entry.decided = hooklog.failed(synced.failure.cause)
-        if _failed_before(event, synced, entry.decided):
-            return Nothing()
-        raise synced.failure
-    if not synced.place.settings.enabled:
-        entry.decided = OFF
-        return Nothing()
-    if choice.chosen and is_to_take(synced):
-        synced.take(choice.chosen)
-    restore.foresee(synced, choice.chosen)
-    synced.heard_of()
-    return told(synced, choice, entry)
+    if surroundings.capabilities.notes_begun:
+        state_dir, now = surroundings.state_dir, clock.now()
+        sessionlog.append(state_dir, session, "compaction", now, state="begun")
+    if surroundings.capabilities.transcript:
+        transcripts.follow(surroundings, event.envelope, clock.now())
+    view = sync.survey(session, surroundings, clock, saver)
+    sync.save(view, HOOK_WAIT)
+    sync.begin(view, HOOK_WAIT)
+    chosen = view.choice().chosen
+    failures = view.failures
+    failure = failures.get(chosen.format) if chosen else next(iter(failures.values()), None)
+    if failure:
+        failed = replies.failed(saver, failure.cause)
+        if _failed_before(event, view, failed.decided):
+            failed = Decision(decided=failed.decided)
+        return failed._replace(why=view.notes, root=view.root)
+    decision = note_for_summariser(view)
+    if chosen and is_to_take(view):
+        sync.claim(view, chosen)
+    return decision
 
 
-def _failed_before(event: PreCompact, synced: Synced, decided: str) -> bool:
+def keep_books(session: str | None, surroundings: Surroundings, clock: Clock) -> Decision:
+    """What nobody waits for: fold what was observed, while the summary is being written.
+
+    What is due is saved here as well, since what is prepared afterwards has to follow from it.
+    """
+    view = sync.survey(session, surroundings, clock, "PreCompact")
+    sync.save(view, LATER_WAIT)
+    sync.fold(view, LATER_WAIT)
+    if view.place.settings.enabled:
+        sync.touch_session(view)
+    if not view.saved and not view.waited and not view.failures:
+        return Decision()
+    why = [*view.notes, *_of_the_save(view)]
+    decided = f"beside the compaction: saved {len(view.saved)}"
+    return Decision(decided=decided, why=why, root=view.root)
+
+
+def _failed_before(event: PreCompact, view: ProjectView, decided: str) -> bool:
     """Whether the person was told the same just before, who would be told before every request."""
-    transcript, asked = synced.takes.transcript, event.envelope
+    transcript, asked = view.capabilities.transcript, event.envelope
     if not transcript or transcript.announced or asked.source != "auto":
         return False
-    before = hooklog.last(synced.state_dir, synced.root, asked.session, asked.name)
+    before = hooklog.last(view.state_dir, view.root, asked.session, asked.name)
     # A file that could not be made is called by the time, and the log cuts what is long.
     return bool(before) and _NUMBERS.sub("", decided).startswith(_NUMBERS.sub("", before))
 
 
-def is_to_take(synced: Synced) -> bool:
-    """Whether the session has no workflow yet, so that it gets the one that is saved for it."""
-    return bool(synced.session) and not (synced.claim and synced.claim.workflow)
+def is_to_take(view: ProjectView) -> bool:
+    """Whether the session has no workflow yet, so that it claims the chosen one."""
+    return bool(view.session) and not (view.owned and view.owned.workflow)
 
 
-def is_to_note(synced: Synced) -> bool:
-    """Whether the event that comes after a compaction would not know of it yet."""
-    follows = synced.session and synced.takes.transcript
-    return bool(follows) and not transcribed.followed(synced.state_dir, synced.session)
-
-
-def told(synced: Synced, choice: Choice, entry: Entry) -> Reply:
+def note_for_summariser(view: ProjectView) -> Decision:
     """What the summariser is told. Writes nothing."""
-    entry.decided = f"saved {len(synced.saved)}" if synced.saved else "nothing changed"
-    entry.why += [f"saved {name!r}" for name in synced.saved]
+    if not view.place.settings.enabled:
+        return Decision(decided=_OFF, why=view.notes, root=view.root)
+    choice = view.choice()
+    # Where a hook does the bookkeeping beside it, that notes it.
+    owned = view.session if view.owned and not view.capabilities.beside else None
+    lines = sessionlog.later(view.state_dir, owned, "heard", {})
+    decided = f"saved {len(view.saved)}" if view.saved else "nothing changed"
+    why = [*view.notes, *_of_the_save(view)]
     if choice.chosen is None:
-        entry.why += [choice.why, *(f"{path}: {what}" for path, what in synced.looked)]
-        return Nothing()
-    entry.why.append(f"{choice.chosen.name!r}: {choice.why}")
-    lost = compactions.lost(synced.place, choice.chosen)
-    return SummariserNote(guidance.for_summariser(choice.chosen.briefing, lost))
+        why += [choice.why, *(f"{path}: {what}" for path, what in view.looked)]
+        return Decision(Nothing(), decided, why, view.root, lines=lines)
+    why.append(f"{choice.chosen.name!r}: {choice.why}")
+    lost = compactions.lost(view.place, choice.chosen)
+    note = SummariserNote(guidance.for_summariser(choice.chosen.briefing, lost))
+    return Decision(note, decided, why, view.root, lines=lines)
+
+
+def _of_the_save(view: ProjectView) -> list[str]:
+    """What was saved, and what could not be."""
+    saved = [f"saved {name!r}" for name in view.saved]
+    return saved + [f"{name}: not saved: {error.cause}" for name, error in view.failures.items()]

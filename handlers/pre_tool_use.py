@@ -6,26 +6,25 @@ guard denies as often as it is asked, since what it denies can be done by a comm
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from holdfast import delivery, guard, project, settings
+from holdfast.agents.events import WRITES, PreToolUse
+from holdfast.agents.replies import Decision, Denied, Reminder
 from holdfast.clock import Clock
-from holdfast.guard import Guarded
-from holdfast.hooklog import Entry
-from holdfast.project import Surroundings
-from holdfast.wire.events import WRITES, PreToolUse
-from holdfast.wire.replies import Denied, Nothing, Reminder, Reply
+from holdfast.config import project, settings
+from holdfast.config.project import Surroundings
+from holdfast.config.settings import Settings
+from holdfast.restoring import delivery, watching
+from holdfast.restoring.watching import Guarded
 
 MOST_DENIALS = 3  # after one restore
 
 
-def handle(event: PreToolUse, surroundings: Surroundings, _: Clock, entry: Entry) -> Reply:
-    for state_file in guard.files_meant(event.path, surroundings):
+def handle(event: PreToolUse, surroundings: Surroundings, clock: Clock) -> Decision:
+    for state_file in watching.files_meant(event.path, surroundings):
         if _is_guarded(state_file, event, surroundings):
-            return _keep_off(state_file, event, entry)
+            return _keep_off(state_file, event)
     if event.envelope.agent_id:  # what it was not sent, its caller has to read
-        return Nothing()
-    return _gate(event, surroundings, entry)
+        return Decision()
+    return _gate(event, surroundings, clock)
 
 
 def _is_guarded(state_file: Guarded, event: PreToolUse, surroundings: Surroundings) -> bool:
@@ -35,66 +34,51 @@ def _is_guarded(state_file: Guarded, event: PreToolUse, surroundings: Surroundin
     return configured.guard == "all" or event.envelope.agent_id is not None
 
 
-def _keep_off(state_file: Guarded, event: PreToolUse, entry: Entry) -> Reply:
-    from holdfast import guidance  # noqa: PLC0415  # as below
+def _keep_off(state_file: Guarded, event: PreToolUse) -> Decision:
     from holdfast.formats import registry  # noqa: PLC0415
+    from holdfast.restoring import guidance  # noqa: PLC0415  # as below
 
-    entry.root = state_file.root
-    entry.decided, entry.quiet = f"denied {event.tool}: {state_file.path} is guarded", False
     commands = f"holdfast {registry.named(state_file.format).group}".rstrip()
     subagent = event.envelope.agent_id is not None
-    return Denied(guidance.guarded(state_file.path, commands, subagent=subagent))
+    denied = Denied(guidance.guarded(state_file.path, commands, subagent=subagent))
+    decided = f"denied {event.tool}: {state_file.path} is guarded"
+    return Decision(denied, decided, root=state_file.root)
 
 
-def is_idle(surroundings: Surroundings, session: str | None) -> bool:
-    """Whether no change of any file would be told anything."""
-    for folder in project.candidates(surroundings.cwd, surroundings.client_project):
-        configured = settings.load(folder, surroundings.config_file).settings
+def gates(surroundings: Surroundings) -> dict[str, tuple[str, int]] | None:
+    """What the gate notes when it says its word, and how often it does, by folder; None where files are guarded."""
+    here, found = surroundings, {}
+    for folder in project.candidates(here.cwd, here.client_project, here.inputs):
+        configured = settings.load(folder, here.config_file, here.inputs).settings
         if configured.enabled and configured.guard != "off":
-            return False
-    return _asks(surroundings, session) is None
+            return None
+        found[folder] = _word(configured)
+    return found
 
 
-class _Asked(NamedTuple):
-    """What is still to be opened, and how that is asked for."""
+def _word(configured: Settings) -> tuple[str, int]:
+    """What is noted when the gate says its word, and how often it does."""
+    if not configured.enabled or configured.gate == "off":
+        return "reminded", 0
+    return ("denied", MOST_DENIALS) if configured.gate == "block" else ("reminded", 1)
 
-    due: delivery.Delivery
-    left: list[str]
-    gate: str
 
-
-def _asks(surroundings: Surroundings, session: str | None) -> _Asked | None:
-    """What the gate asks for, unless it has done so often enough."""
-    due = delivery.recall(surroundings.state_dir, session)
+def _gate(event: PreToolUse, surroundings: Surroundings, clock: Clock) -> Decision:
+    state_dir, session = surroundings.state_dir, event.envelope.session
+    due = delivery.recall(state_dir, session) if event.tool in WRITES else None
     left = due.left() if due else []
     if due is None or not left:
-        return None
-    configured = settings.load(due.root, surroundings.config_file).settings
-    if not configured.enabled or configured.gate == "off":
-        return None
-    said, most = (due.denied, MOST_DENIALS) if configured.gate == "block" else (due.reminded, 1)
-    return _Asked(due, left, configured.gate) if said < most else None
-
-
-def _gate(event: PreToolUse, surroundings: Surroundings, entry: Entry) -> Reply:
-    state_dir, session = surroundings.state_dir, event.envelope.session
-    asked = _asks(surroundings, session) if event.tool in WRITES else None
-    if asked is None:
-        return Nothing()
-    due, left = asked.due, asked.left
-    entry.root = due.root
+        return Decision()
+    kind, most = _word(settings.load(due.root, surroundings.config_file).settings)
+    if due.is_over(kind, most) or delivery.take_turn(state_dir, session, kind, clock.now()) > most:
+        return Decision()
     # Imported here: most calls end above, and they must cost next to nothing.
-    from holdfast import guidance  # noqa: PLC0415
-    from holdfast.plaintext import counted  # noqa: PLC0415
+    from holdfast.restoring import guidance  # noqa: PLC0415
+    from holdfast.text.plaintext import counted  # noqa: PLC0415
 
     unread = counted(len(left), "unread file")
-
-    if asked.gate == "block":
-        if delivery.turn(state_dir, session, "denied") > MOST_DENIALS:  # calls at the same moment
-            return Nothing()
-        entry.decided, entry.quiet = f"denied {event.tool}: {unread}", False
-        return Denied(guidance.denial(due.name, left))
-    if delivery.turn(state_dir, session, "reminded") > 1:
-        return Nothing()
-    entry.decided, entry.quiet = f"reminded of {unread}", False
-    return Reminder(guidance.reminder(due.name, left))
+    if kind == "denied":
+        denied = Denied(guidance.denial(due.name, left))
+        return Decision(denied, f"denied {event.tool}: {unread}", root=due.root)
+    reminder = Reminder(guidance.reminder(due.name, left))
+    return Decision(reminder, f"reminded of {unread}", root=due.root)

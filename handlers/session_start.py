@@ -5,232 +5,210 @@ It syncs again, because PreCompact may not have run and the markdown may be newe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from holdfast import (
-    compacting,
-    compactions,
-    delivery,
-    forecast,
-    guidance,
-    journal,
-    restore,
-    sessions,
-    sync,
-    watching,
-)
+from holdfast.agents import late
+from holdfast.agents.events import SessionStart
+from holdfast.agents.replies import Decision, Restored
 from holdfast.clock import Clock
-from holdfast.delivery import Delivery
+from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError
-from holdfast.formats.base import Workflow
+from holdfast.files.store import HOOK_WAIT
+from holdfast.formats.engine.workflow import Workflow
 from holdfast.formats.registry import format_of
-from holdfast.hooklog import Entry
-from holdfast.plaintext import counted
-from holdfast.project import Surroundings
-from holdfast.reading import ONLY_NAMED, Plan
-from holdfast.selection import Choice, origin
-from holdfast.store import HOOK_WAIT
-from holdfast.sync import Synced
-from holdfast.wire.events import SessionStart
-from holdfast.wire.replies import Reply, Restored
+from holdfast.records import session as sessions
+from holdfast.records import sessionlog
+from holdfast.records.sessionlog import DELIVERED, LogLine
+from holdfast.restoring import compactions, delivery, guidance, restore, watching
+from holdfast.restoring.delivery import Delivery
+from holdfast.restoring.reading import ONLY_NAMED, Plan
+from holdfast.text.plaintext import counted
+from holdfast.workflows import sync
+from holdfast.workflows.selection import Choice, origin
+from holdfast.workflows.sync import ProjectView
 
+_BETWEEN = " · "
 _REPEATED = timedelta(minutes=1)  # within which a start without a PreCompact is the same one again
 _VERBS = {"compact": "restored", "resume": "resumed", "fork": "carried over"}
 
 
-def handle(event: SessionStart, surroundings: Surroundings, clock: Clock, entry: Entry) -> Reply:
-    entry.transcript = event.envelope.transcript or ""
+class Start(NamedTuple):
+    """What kind of start of a session it is: found out once, before anything is noted of it."""
+
+    source: str
+    compacted: bool  # whether it tells of a compaction, by its source or out of a transcript
+    has_lost: bool  # whether what was opened before has left the context
+    is_told: bool  # whether the session was told all there is when it was resumed, just before
+    since: datetime  # what the history has of a compaction since then is this one: the start is repeated
+
+    @classmethod
+    def of(cls, event: SessionStart, view: ProjectView) -> Start:
+        """The kind of start that *event* is.
+
+        A new compaction is told from a repeated start by what came before it: the session was heard of at PreCompact,
+        or by a command, or some time has gone by. So to restore its own workflow after a compaction is no sign of life.
+        """
+        source, now = event.source, view.place.now
+        log = sessionlog.content(view.state_dir, view.session)
+        heard = sessions.last_heard(view.state_dir, view.session)
+        compacted = source == "compact" or event.compacted
+        return cls(
+            source,
+            compacted,
+            has_lost=compacted or late.compaction_in(log) == "begun",
+            is_told=late.is_told(log, view.capabilities, source, now),
+            since=max(heard or now - _REPEATED, now - _REPEATED),
+        )
+
+
+def handle(event: SessionStart, surroundings: Surroundings, clock: Clock) -> Decision:
     _restarted(event, surroundings, clock)
-    # Before anything is written: the parts that run beside this look at what is there now.
-    foreseen = forecast.parts(surroundings.state_dir, event.envelope.session)
-    cwd, session, saver = surroundings.cwd, event.envelope.session, event.envelope.name
-    synced = sync.run(cwd, session, surroundings, clock, wait=HOOK_WAIT, saver=saver)
-    entry.root = synced.root
-    notes = list(synced.notes)
-    if synced.failure:
-        notes.append(f"Holdfast could not save the workflow: {synced.failure.cause}")
-    entry.why += notes
-    choice = synced.choice()
-    depth = restore.depth(synced, choice, event.source)
-    tells_of_it = event.source == "compact" or (event.compacted and depth == "full")
-    if tells_of_it and choice.chosen:
-        entry.why += _counted(synced, choice.chosen)
+    view = sync.survey(event.envelope.session, surroundings, clock, event.envelope.name)
+    sync.save(view, HOOK_WAIT)
+    sync.begin(view, HOOK_WAIT)
+    notes = list(view.notes)
+    start, choice = Start.of(event, view), view.choice()
+    for name, failure in view.failures.items():
+        own = choice.chosen is None or choice.chosen.format == name
+        what = "the workflow" if own else f"what there is of the format {name}"
+        notes.append(f"Holdfast could not save {what}: {failure.cause}")
+    why, lines, depth = list(notes), list[LogLine](), restore.depth(view, start.source)
+    if choice.chosen and start.compacted and (depth == "full" or start.source == "compact"):
+        try:
+            lines += compactions.started(view.place, choice.chosen, view.session, HOOK_WAIT)
+        except HoldfastError as error:  # is told, and is no reason not to restore
+            why.append(f"the compaction was not counted: {error.cause}")
         if not surroundings.played:
-            entry.why += _resumed(synced, choice.chosen)
-    watch = watched(synced)
-    now = synced.place.now
-    if compacting.is_told(synced.state_dir, session, synced.takes, event.source, now):
-        entry.decided = compacting.ALREADY_TOLD
-        return Restored(message=_message(notes), watch=watch)
+            why += _resumed(view, choice.chosen, start.since)
+    decision = _answer(start, view, depth, notes)
+    return decision._replace(why=[*why, *decision.why], lines=[*decision.lines, *lines])
+
+
+def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> Decision:
+    """What a session is told of its workflow, to that *depth*."""
+    choice, watch, message = view.choice(), watched(view), _BETWEEN.join(notes)
+    of_states = [note for note in notes if note not in view.place.problems]
+    decision = Decision(Restored(message=message, watch=watch), root=view.root, source=start.source)
+    if start.is_told:
+        return decision._replace(decided=late.ALREADY_TOLD)
     if depth == "off":
-        entry.decided = off(event.source)
-        return Restored(watch=watch)
-    entry.why += [f"saved {name!r}" for name in synced.saved]
+        return switched_off(view, start.source)
+    why = [f"saved {name!r}" for name in view.saved]
     if choice.chosen is None:
-        told = _nothing(event, synced, choice, entry)
-        delivery.forget(synced.state_dir, synced.session)
-        restore.foresee(synced, None)
-        synced.told()
-        return Restored(message=_message([*told, *notes]), watch=watch)
+        why += [f"{path}: {what}" for path, what in view.looked]
+        why += [f"{workflow.name}: {workflow.remark}" for workflow in choice.others]
+        left = _left_over(choice) if start.source == "compact" else []
+        named = [_not_restored(workflow) for workflow in left]
+        ended = [_not_restored(workflow) for workflow in left if workflow.standing == "finished"]
+        sessionlog.withdraw(view.state_dir, view.session, view.place.now)
+        sync.clear_notices(view)
+        told = guidance.notes([*ended, *of_states])
+        reply = Restored(told, _BETWEEN.join([*named, *notes]), watch)
+        return decision._replace(reply=reply, decided=f"nothing restored: {choice.why}", why=why)
+    chosen = choice.chosen
     if depth == "line":
-        entry.why += _reasons(choice)
-        entry.decided = f"named {choice.chosen.name!r}"
-        synced.told()
-        synced.begin_here()
-        restore.foresee(synced, choice.chosen)
-        return Restored(guidance.in_one_line(choice.chosen.briefing), _message(notes), watch)
-    if synced.claim and synced.claim.workflow not in {"", choice.chosen.key}:
-        notes.insert(0, f"not the one before, because {choice.why}")
-    return _whole(event, synced, choice, choice.chosen, foreseen, notes, entry)
+        why += _reasons(choice, chosen)
+        sync.clear_notices(view)
+        sync.begin_here(view)
+        told = f"{guidance.in_one_line(chosen.briefing)}\n{guidance.notes(of_states)}".rstrip()
+        reply = Restored(told, message, watch)
+        return decision._replace(reply=reply, decided=f"named {chosen.name!r}", why=why)
+    if view.owned and view.owned.workflow not in {"", chosen.key}:
+        notes = [f"not the one before, because {choice.why}", *notes]
+    whole = _whole(start, view, chosen, notes)
+    return whole._replace(why=[*why, *whole.why])
 
 
-def _nothing(event: SessionStart, synced: Synced, choice: Choice, entry: Entry) -> list[str]:
-    """What there is to say where no workflow is restored."""
-    entry.decided = f"nothing restored: {choice.why}"
-    entry.why += [f"{path}: {what}" for path, what in synced.looked]
-    entry.why += [f"{each.name}: {each.remark}" for each in choice.others]
-    return _ended(choice) if event.source == "compact" else []
+def switched_off(view: ProjectView, source: str) -> Decision:
+    """That a session that begins with *source* is told nothing."""
+    decided = f"nothing: {source} is switched off in the settings or not known"
+    return Decision(Restored(watch=watched(view)), decided, root=view.root, source=source)
 
 
-def off(source: str) -> str:
-    return f"nothing: {source} is switched off in the settings or not known"
-
-
-def watched(synced: Synced) -> list[str]:
+def watched(view: ProjectView) -> list[str]:
     """What the client is asked to watch."""
-    settings = synced.place.settings
-    folders = [synced.root, *synced.searched]
-    return watching.paths(folders, settings.plans) if settings.enabled else []
+    settings = view.place.settings
+    folders = [view.root, *view.searched]
+    inputs = view.place.store.inputs
+    return watching.paths(folders, settings.plans, inputs) if settings.enabled else []
 
 
-def _reasons(choice: Choice) -> list[str]:
+def _reasons(choice: Choice, chosen: Workflow) -> list[str]:
     """Why this workflow and not another."""
-    chosen = [choice.chosen] if choice.chosen else []
-    return [
-        *(f"{each.name!r}: {choice.why}" for each in chosen),
-        *(f"not {each.name!r}: {each.remark or origin(each)}" for each in choice.others),
-    ]
+    others = (f"not {other.name!r}: {other.remark or origin(other)}" for other in choice.others)
+    return [f"{chosen.name!r}: {choice.why}", *others]
 
 
-def _whole(
-    event: SessionStart,
-    synced: Synced,
-    choice: Choice,
-    chosen: Workflow,
-    foreseen: int | None,
-    notes: list[str],
-    entry: Entry,
-) -> Reply:
+def _whole(start: Start, view: ProjectView, chosen: Workflow, notes: Sequence[str]) -> Decision:
     """The whole restore, with the session's claim and what was delivered noted."""
-    plan = restore.reading_of(synced, chosen, event.source, foreseen)
-    compacted = event.source == "compact"
-    if not (compacted and synced.has(chosen)):  # see _resumed
-        synced.take(chosen)
-    synced.told()
-    before = delivery.recall(synced.state_dir, synced.session)
-    if before and not compacted and _was_compacted(event, synced):
+    is_own = view.has(chosen)
+    # What was delivered of another workflow counts no longer once this one is claimed.
+    before = delivery.recall(view.state_dir, view.session) if is_own else None
+    if before and start.has_lost:
         before = before._replace(opened=frozenset())
-    reply, delivered = restoration(synced, choice, chosen, event.source, plan, before, notes, entry)
-    delivery.record(synced.state_dir, synced.session, delivered, synced.place.now)
-    restore.foresee(synced, chosen, plan if event.source in restore.SENT_AT else None)
-    return reply
-
-
-def _was_compacted(event: SessionStart, synced: Synced) -> bool:
-    """Whether a session was compacted before it was resumed, and not told of it."""
-    return event.compacted or compacting.has_begun(synced.state_dir, synced.session)
+    decision = restoration(view, chosen, start.source, before, notes)
+    if not is_own or start.source != "compact":  # a claim is a sign of life; see Start.of
+        sync.claim(view, chosen)
+    sync.clear_notices(view)
+    return decision
 
 
 def restoration(
-    synced: Synced,
-    choice: Choice,
+    view: ProjectView,
     chosen: Workflow,
     source: str,
-    plan: Plan,
     before: Delivery | None,
     notes: Sequence[str],
-    entry: Entry,
-) -> tuple[Restored, Delivery]:
-    """What a session is told that gets *chosen* wholly, and what is then delivered. Writes nothing."""
+) -> Decision:
+    """What a session is told that gets *chosen* wholly. Writes nothing."""
+    plan = restore.reading_of(view, chosen, source)
     marks = {item.real: mark for item in plan.items if (mark := item.mark)}
-    changed = _changed(marks, before, chosen)
-    # What was opened before a compaction has left the context; a resumed session still has it.
-    stays = before is not None and source != "compact" and before.workflow == chosen.key
-    opened = before.opened - changed if before and stays else frozenset()
-    text = restore.text(synced, chosen, choice, source, plan, changed)
-    line = guidance.for_person(chosen.briefing, _VERBS.get(source, "restored"))
-    entry.decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
-    entry.why += [*_reasons(choice), *_sent(plan)]
-    reply = Restored(text, _message([line, *notes]), watched(synced), whole=True)
-    return reply, _delivery(synced, chosen, plan, marks, opened)
+    changed, opened = set[str](), frozenset[str]()
+    if before and before.workflow == chosen.key:
+        changed = {real for real, mark in marks.items() if before.marks.get(real, mark) != mark}
+        opened = before.opened - changed
+    text = restore.text(view, chosen, source, plan, changed)
+    verb = _VERBS.get(source, "restored")
+    opening = guidance.acknowledgement(chosen.briefing, verb)
+    line = guidance.for_person(chosen.briefing, verb, opening)
+    parts = () if plan.inline else plan.parts
+    message, state = _BETWEEN.join([line, *notes]), chosen.briefing.state_path
+    delivered = Delivery(
+        root=view.root,
+        workflow=chosen.key,
+        name=chosen.name,
+        marks=marks,
+        unread={item.real: item.path for item in plan.items if item.can_be_opened},
+        state=str(view.place.root / state) if state else "",
+        opened=opened,
+        sent={item.real: item.parts for item in plan.items if item.parts},
+        withheld={item.real: item.trouble or ONLY_NAMED for item in plan.items if not item.parts},
+    )
+    reply = Restored(text, message, watched(view), whole=True, parts=parts)
+    decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
+    why = [*_reasons(view.choice(), chosen), *_sent(plan)]
+    lines = sessionlog.later(view.state_dir, view.session, DELIVERED, delivered.fields())
+    return Decision(reply, decided, why, view.root, source, lines=lines)
 
 
 def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) -> None:
     """Another process has begun: the subagents of the one before are gone."""
     session, state_dir = event.envelope.session, surroundings.state_dir
     # A session that is new has none; to note that would be a write at every start.
-    old = sessions.known(state_dir, session) or journal.waiting(state_dir, session)
+    old = sessionlog.is_known(state_dir, session) or sessionlog.content(state_dir, session)
     if event.source in {"resume", "fork"} or (event.source in {"startup", "clear"} and old):
-        journal.note(surroundings, session, clock.now(), {"restarted": event.source})
+        sessionlog.observe(surroundings, session, clock.now(), {"restarted": event.source})
 
 
-def _resumed(synced: Synced, workflow: Workflow) -> list[str]:
-    """Have it written down that the session goes on; what went wrong is no reason not to restore.
-
-    A compaction is told from a repeated start by what came before it: the session was heard of at
-    PreCompact, or by a command, or some time has gone by. So a start does not count as a sign of it.
-    """
-    heard = sessions.last_heard(synced.state_dir, synced.session)
-    compacted = max(heard or synced.place.now - _REPEATED, synced.place.now - _REPEATED)
+def _resumed(view: ProjectView, workflow: Workflow, compacted: datetime) -> list[str]:
+    """Note in the workflow's history that the session goes on; a failure is no reason not to restore."""
     try:
-        format_of(workflow).resumed(synced.place, workflow, compacted, _wait(synced))
+        format_of(workflow).resumed(view.place, workflow, compacted, HOOK_WAIT)
     except HoldfastError as error:
         return [f"that it was compacted is not noted in its history: {error.cause}"]
     return []
-
-
-def _wait(synced: Synced) -> float:
-    """How long for a lock: who has waited in vain does not wait again."""
-    return 0.0 if synced.failure or synced.waited else HOOK_WAIT
-
-
-def _counted(synced: Synced, workflow: Workflow) -> list[str]:
-    """Count the compaction, and say what went wrong; that is no reason not to restore."""
-    try:
-        compactions.started(synced.place, workflow, synced.session, _wait(synced))
-    except HoldfastError as error:
-        synced.waited = True
-        return [f"the compaction was not counted: {error.cause}"]
-    return []
-
-
-def _changed(marks: Mapping[str, str], before: Delivery | None, workflow: Workflow) -> set[str]:
-    """The files that are not as they were at the last restore of this session."""
-    if before is None or before.workflow != workflow.key:
-        return set()
-    return {real for real, mark in marks.items() if before.marks.get(real, mark) != mark}
-
-
-def _delivery(
-    synced: Synced,
-    workflow: Workflow,
-    plan: Plan,
-    marks: Mapping[str, str],
-    opened: frozenset[str],
-) -> Delivery:
-    state = workflow.briefing.state_path
-    return Delivery(
-        root=synced.root,
-        workflow=workflow.key,
-        name=workflow.name,
-        marks=dict(marks),
-        unread={item.real: item.path for item in plan.items if item.can_be_opened},
-        state=str(synced.place.root / state) if state else "",
-        opened=opened,
-        sent={item.real: item.parts for item in plan.items if item.parts},
-        withheld={item.real: item.trouble or ONLY_NAMED for item in plan.items if not item.parts},
-    )
 
 
 def _sent(plan: Plan) -> list[str]:
@@ -240,11 +218,13 @@ def _sent(plan: Plan) -> list[str]:
     return lines + [f"not sent {item.path}: {item.trouble}" for item in plan.items if item.trouble]
 
 
-def _ended(choice: Choice) -> list[str]:
+def _left_over(choice: Choice) -> list[Workflow]:
     """What is over but still there; what was ended properly needs no word."""
-    left = [each for each in choice.others if each.kept and not each.put_away]
-    return [f"Workflow not restored: {restore.in_brief(each)}" for each in left[:3]]
+    return [other for other in choice.others if other.kept and not other.put_away][:3]
 
 
-def _message(lines: list[str]) -> str:
-    return " · ".join(lines)
+def _not_restored(workflow: Workflow) -> str:
+    """That *workflow* is not restored, and how to close one that has ended."""
+    line = f"Workflow not restored: {restore.in_brief(workflow)}"
+    says_how = workflow.standing != "finished" or "holdfast " in workflow.remark
+    return line if says_how else f"{line}. Close it: {workflow.closed_with}"

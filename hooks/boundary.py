@@ -1,4 +1,4 @@
-"""Where every failure of a hook ends: the only `except Exception`.
+"""Where every failure of a hook ends: the `except Exception` of the full path.
 
 A hook must never block its client. So whatever goes wrong becomes one line in the log, one line
 for the person where the event has a channel for it, and an exit code that lets the client go on.
@@ -6,52 +6,29 @@ for the person where the event has a channel for it, and an exit code that lets 
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import TypeVar
 
-from holdfast import hooklog
+from holdfast.agents import replies
+from holdfast.agents.replies import Decision
 from holdfast.errors import BadHookInput, HoldfastError
-from holdfast.wire import replies
 
 T = TypeVar("T")
 
 
-def guard(
-    entry: hooklog.Entry,
-    run: Callable[[], replies.Outcome],
-    told: Callable[[replies.Reply], replies.Outcome],
-) -> replies.Outcome:
-    """The outcome of *run*, or what is left to say when it failed, as it is *told*."""
+def guard(event: str, run: Callable[[], T], failed: Callable[[Decision], T]) -> T:
+    """What *run* returns; where it fails, what *failed* makes of what is left to say to *event*."""
     try:
         return run()
     except BadHookInput as error:
-        entry.decided, entry.quiet = f"nothing: {error.cause}", False
-        return replies.Outcome()
+        return failed(Decision(decided=f"nothing: {error.cause}"))
     except HoldfastError as error:
-        entry.decided, entry.quiet = hooklog.failed(error.cause), False
-        return told(replies.failed(entry.event, error.cause))
+        return failed(replies.failed(event, error.cause))
     except Exception as error:  # noqa: BLE001  # the promise above
-        entry.decided = hooklog.failed(f"{type(error).__name__}: {error}")
-        entry.quiet = False
-        entry.why = _trail(error)
-        cause = f"{type(error).__name__} (holdfast log tells more)"
-        return told(replies.failed(entry.event, cause))
-
-
-def quietly(run: Callable[[], T], otherwise: T) -> T:
-    """What *run* returns, or *otherwise*: for what has no channel to tell a failure."""
-    try:
-        return run()
-    except Exception:  # noqa: BLE001  # the promise above
-        return otherwise
-
-
-def _trail(error: BaseException) -> list[str]:
-    """Where it went wrong, innermost first: file names and lines, no values."""
-    steps = []
-    traceback = error.__traceback__
-    while traceback:
-        code = traceback.tb_frame.f_code
-        steps.append(f"{code.co_filename}:{traceback.tb_lineno} in {code.co_name}")
-        traceback = traceback.tb_next
-    return steps[::-1]
+        decision = replies.failed(event, f"{type(error).__name__} (see holdfast log)")
+        decided = f"failed: {type(error).__name__}: {error}"
+        # Where it went wrong, innermost first: file names and lines, no values.
+        frames = reversed(traceback.extract_tb(error.__traceback__))
+        trail = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
+        return failed(decision._replace(decided=decided, why=trail))

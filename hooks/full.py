@@ -1,148 +1,157 @@
-"""The full path: everything is looked at anew, and answers are prepared for the next time."""
+"""The full path: everything is looked at anew. Bookkeeping follows once the answer is out, or beside the conversation."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
 
-from holdfast import hooklog, pipes, sessions, shortlived
-from holdfast.clock import Clock
+from holdfast.agents import events, replies
+from holdfast.agents.replies import Decision, Outcome
+from holdfast.answers import parts
+from holdfast.answers.request import Request, write
+from holdfast.clock import Clock, iso
+from holdfast.config.project import Surroundings, root_for_new
 from holdfast.errors import BadHookInput
-from holdfast.hooks import boundary, dispatch, options
-from holdfast.project import Surroundings, root_for_new
-from holdfast.wire import agents, events, replies
-from holdfast.wire.agents.base import Agent
+from holdfast.handlers import dispatch
+from holdfast.hooks import boundary
+from holdfast.records import hooklog, sessionlog
+
+_NO_PARTS = "nothing: the main hook of this start has laid no parts of the reading ready"
+_OF_TOOLS = events.PreToolUse | events.ToolDone
+_AROUND_COMPACTIONS = events.PreCompact | events.SessionStart | events.PostCompact
 
 
-class Run(NamedTuple):
-    """What came of one event."""
-
-    outcome: replies.Outcome
-    event: events.Event | None = None
-    agent: Agent | None = None
-
-
-def main(raw: bytes, arguments: Sequence[str] = ()) -> int:
-    """Answer the event in *raw*, for which nothing is prepared."""
-    shortlived.begin()
-    surroundings, clock = Surroundings.from_environment(), Clock.from_environment()
-    with ExitStack() as afterwards:
-        outcome, event, agent = _run(raw, surroundings, clock, arguments, afterwards)
-        code = pipes.write(outcome.stdout, _line(outcome.stderr), outcome.code)
-    if event is not None and agent is not None:
-        _prepare(event, outcome, surroundings, clock, agent)
+def main(request: Request) -> int:
+    """Answer *request*, for which nothing is prepared."""
+    hook = _Hook(request, Surroundings.from_environment(), Clock.from_environment())
+    outcome = hook.run()
+    stderr = f"{outcome.stderr}\n" if outcome.stderr else ""
+    code = write(outcome.stdout, stderr.encode("utf-8", "replace"), outcome.code)
+    hook.after_the_answer("not all is noted", hook.afterwards.close)
+    if not code:
+        hook.after_the_answer("nothing is prepared", hook.prepare)
     return code
-
-
-def _line(text: str) -> bytes:
-    return text.encode("utf-8", "replace") + b"\n" if text else b""
-
-
-def _prepare(
-    event: events.Event,
-    outcome: replies.Outcome,
-    surroundings: Surroundings,
-    clock: Clock,
-    agent: Agent,
-) -> None:
-    """Prepare what comes next. That it fails costs only time; the log tells why hooks are slow then."""
-    from holdfast.hooks import preparing
-
-    def prepare() -> replies.Outcome:
-        here = surroundings._replace(takes=agent.takes)
-        preparing.after(event, outcome, here, clock, agent)
-        return outcome
-
-    entry = hooklog.Entry()
-    entry.event, entry.session = event.envelope.name, event.envelope.session or ""
-    boundary.guard(entry, prepare, lambda _: outcome)
-    if entry.decided:
-        entry.decided = f"answered, but nothing is prepared: {entry.decided}"
-        root = root_for_new(event.envelope.cwd or surroundings.cwd, surroundings.client_project)
-        hooklog.append(surroundings.state_dir, root, entry.line(clock.now(), 0.0))
 
 
 def run(
     raw: bytes, surroundings: Surroundings, clock: Clock, arguments: Sequence[str] = ()
-) -> replies.Outcome:
-    """The whole way from bytes to bytes, without the process around it."""
-    with ExitStack() as afterwards:
-        return _run(raw, surroundings, clock, arguments, afterwards).outcome
+) -> Outcome:
+    """The whole way from bytes to bytes, without the process around it. Nothing is prepared."""
+    hook = _Hook(Request(raw, arguments), surroundings, clock)
+    outcome = hook.run()
+    hook.after_the_answer("not all is noted", hook.afterwards.close)
+    return outcome
 
 
-def _run(
-    raw: bytes,
-    surroundings: Surroundings,
-    clock: Clock,
-    arguments: Sequence[str],
-    afterwards: ExitStack,
-) -> Run:
-    """What comes of the event; *afterwards* is closed when it was told."""
-    if surroundings.disabled:
-        return Run(replies.Outcome())
-    started = time.perf_counter()
-    entry = hooklog.Entry()
-    entry.root = root_for_new(surroundings.cwd, surroundings.client_project)
-    asked = _Asked()
+class _Hook:
+    """One run of a hook."""
 
-    def answer() -> replies.Outcome:
-        event = asked.read(raw, arguments)
-        entry.event = event.envelope.name
-        entry.session = event.envelope.session or ""
-        entry.source = event.envelope.source or ""
-        entry.agent = asked.agent.name
-        here = surroundings._replace(takes=asked.agent.takes)
-        reply = dispatch.answer(event, here, clock, entry, afterwards)
-        if asked.trouble:
-            entry.why.append(asked.trouble)
-            entry.quiet = False
-            reply = replies.noted_by(reply, entry.event, f"Holdfast: {asked.trouble}")
-        return told(reply)
+    def __init__(self, request: Request, surroundings: Surroundings, clock: Clock) -> None:
+        self.request = request
+        self.here = surroundings._replace(capabilities=request.agent.capabilities)
+        self.clock = clock
+        self.root = self.here.cwd  # until it is known better
+        self.event: events.Event | None = None  # None where it could not be told
+        self.decision = Decision()
+        self.afterwards = ExitStack()  # what is to be done once the answer is out
 
-    def told(reply: replies.Reply) -> replies.Outcome:
-        return reply.outcome(asked.agent, entry.event)
+    def run(self) -> Outcome:
+        """What comes of the event."""
+        if self.here.disabled:
+            return Outcome()
+        started = time.perf_counter()
+        outcome = boundary.guard(self.request.name, self._answer, self._outcome)
+        if self.decision.decided:
+            self._log(self.decision, (time.perf_counter() - started) * 1000)
+        return outcome
 
-    outcome = boundary.guard(entry, answer, told)
-    if not entry.quiet:
-        entry.why += sessions.left_alone(surroundings.state_dir, entry.session)
-        spent = (time.perf_counter() - started) * 1000
-        hooklog.append(surroundings.state_dir, entry.root, entry.line(clock.now(), spent))
-    return Run(outcome, asked.found, asked.agent)
-
-
-class _Asked:
-    """Who asks, and what; filled step by step, since each may fail."""
-
-    def __init__(self) -> None:
-        self.agent = agents.named(agents.USUAL)
-        self.trouble = ""  # with what was asked for
-        self.found: events.Event | None = None
-
-    def read(self, raw: bytes, arguments: Sequence[str]) -> events.Event:
-        try:
-            wanted = options.read(arguments)
-        except ValueError as error:
-            wrong = " ".join(arguments)
-            raise BadHookInput(f"the arguments of the hook are wrong: {wrong}") from error
-        payload = events.payload_in(raw)
-        self.agent = self._asking(payload, wanted.agent)
-        event = events.parse(self.agent.given(payload), wanted.part)
-        if isinstance(event, events.Prompt) and not self.agent.takes.prompted:
+    def _answer(self) -> Outcome:
+        request = self.request
+        self.root = root_for_new(self.here.cwd, self.here.client_project)
+        if request.problem:
+            raise BadHookInput(request.problem)
+        if request.part:
+            return self._part()
+        event = events.parse(request.payload)
+        if event.envelope.cwd:
+            self.here = self.here._replace(cwd=event.envelope.cwd)
+            self.root = root_for_new(self.here.cwd, self.here.client_project)
+        if isinstance(event, events.Prompt) and not request.agent.capabilities.prompted:
             event = events.Other(event.envelope)  # it has been told already
-        self.found = event
-        return event
+        self.event = event
+        decision = dispatch.answer(
+            event, self.here, self.clock, self.afterwards, later=request.later
+        )
+        lost = sessionlog.add_all(decision.lines, iso(self.clock.now()))
+        if lost:
+            unnoted = (f"not noted: no line could be added to {path}" for path in lost)
+            decision = decision._replace(why=[*decision.why, *unnoted])
+        if request.trouble:
+            reply = replies.noted_by(decision.reply, request.name, f"Holdfast: {request.trouble}")
+            decided, why = decision.decided or "nothing", [*decision.why, request.trouble]
+            decision = decision._replace(reply=reply, decided=decided, why=why)
+        return self._outcome(decision)
 
-    def _asking(self, payload: dict[str, Any], name: str) -> Agent:
-        """Who asks; one that is not known is told from what it has sent."""
-        if name in agents.NAMES:
-            return agents.named(name)
-        found = agents.recognised(payload)
-        if name:
-            known = ", ".join(agents.NAMES)
-            self.trouble = (
-                f"the hook was registered for an agent that is not known ({name[:40]}; "
-                f"there are {known}); it was answered as {found}"
-            )
-        return agents.named(found)
+    def _outcome(self, decision: Decision) -> Outcome:
+        self.decision = decision = decision._replace(root=decision.root or self.root)
+        if self.request.name == "SessionStart" and not self.request.part:
+            boundary.guard("SessionStart", lambda: self._lay_parts(decision), lambda _: None)
+        return decision.reply.outcome(self.request.agent, self.request.name)
+
+    def _part(self) -> Outcome:
+        """One part of the reading. A hook of its own process has waited for it already, in vain."""
+        request, state_dir = self.request, self.here.state_dir
+        if request.name != "SessionStart":
+            return Outcome()
+        said = parts.send(state_dir, request.raw, request.part) if state_dir else None
+        if said is None:
+            self.decision = Decision(decided=_NO_PARTS, root=self.root)
+        return Outcome(said or b"")
+
+    def _lay_parts(self, decision: Decision) -> None:
+        """Lay ready what the other hooks of this start send; they wait for it, also where it is nothing."""
+        request, state_dir, reply = self.request, self.here.state_dir, decision.reply
+        if not state_dir:
+            return
+        texts = reply.parts if isinstance(reply, replies.Restored) else ()
+        said = [
+            replies.Restored(text).outcome(request.agent, request.name).stdout for text in texts
+        ]
+        names = parts.keep(state_dir, said) if said else []
+        lines = hooklog.part_lines(self._record(decision, 0.0), len(names))
+        parts.lay(state_dir, request.raw, names, hooklog.path(state_dir, decision.root), lines)
+
+    def prepare(self) -> None:
+        """Prepare what comes next. That it fails costs only time; the log tells why hooks are slow then."""
+        event, here = self.event, self.here
+        waited = isinstance(event, _AROUND_COMPACTIONS) and not here.capabilities.beside
+        beside = self.request.later or self.decision.outdates or waited
+        if event is None or not (beside or self.decision.idle or isinstance(event, _OF_TOOLS)):
+            return
+        from holdfast.answers import prepare
+
+        prepare.after(event, here, self.clock, self.request.agent, beside=beside)
+
+    def after_the_answer(self, failing: str, run: Callable[[], None]) -> None:
+        """Run what the answer does not depend on; the log tells what is *failing* with it."""
+
+        def failed(decision: Decision) -> None:
+            decided = f"answered, but {failing}: {decision.decided}"
+            self._log(decision._replace(decided=decided, root=self.decision.root))
+
+        boundary.guard(self.request.name, run, failed)
+
+    def _record(self, decision: Decision, milliseconds: float) -> dict[str, object]:
+        asked, source = self.request, decision.source or self.request.source
+        # Where a session was told of its workflow, for `doctor --delivery`.
+        transcript = asked.transcript if decision.source else ""
+        run = hooklog.of_run(self.clock.now(), milliseconds, source, asked.session, transcript)
+        agent, decided, why = asked.agent.name, decision.decided, decision.why
+        return hooklog.record(asked.name, decision.root, agent, decided, why, run)
+
+    def _log(self, decision: Decision, milliseconds: float = 0.0) -> None:
+        state_dir = self.here.state_dir
+        newer = sessionlog.newer_version_warnings(state_dir, self.request.session)
+        record = self._record(decision._replace(why=[*decision.why, *newer]), milliseconds)
+        hooklog.append(state_dir, decision.root, hooklog.line(record))

@@ -1,23 +1,31 @@
 """Claude Code's status line: its JSON on stdin, one short line on stdout.
 
-It stands at the door because it is one: the client starts it again and again, as it does hooks, so where
-the workflow stands is looked up among what was prepared, and no failure ever reaches the person. It changes
-nothing. Light; see `launch`.
+The client starts it again and again, as it does hooks. So where the workflow stands is a prepared answer, which is
+prepared here where there is none. No failure ever reaches the person: what cannot be found out is left out, and
+`boundary`, which would take long to load, has nobody to tell of it. Light; see `launch`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
-from holdfast import columns, homes, pipes
-from holdfast.columns import WIDEST, cut, width
+from holdfast.agents import USUAL
+from holdfast.answers import prepared
+from holdfast.answers.request import exceeds_json_limit, read_stdin, write
+from holdfast.config import homes
+from holdfast.records import sessionlog
+from holdfast.text.room import WIDEST, cut, is_colourless, terminal_columns, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
-    from holdfast.hooks.prepared import Answer
+    # Name, phase, title and status of the workflow, and whether what is saved is "behind" what is declared.
+    Standing = Mapping[str, Any]
+
 
 _MARGIN = 4  # columns that the client keeps on both sides of the line
 _LEAST = 20  # columns for the workflow itself; before it has less, what comes behind it goes
@@ -39,98 +47,62 @@ class Status:
         self.started = project or ""
         self.session = session or ""
         self.context = _per_cent(_mapping(sent.get("context_window")).get("used_percentage"))
-        self.columns = columns.of_terminal(environ)
-        self.colourless = columns.is_colourless(environ)
-
-
-class Standing:
-    """Where the workflow of the session stands."""
-
-    def __init__(self, name: str, phase: str, title: str, status: str, behind: bool) -> None:
-        self.name = name
-        self.phase = phase
-        self.title = title
-        self.status = status
-        self.behind = behind  # whether what is saved is older than what is declared
+        self.columns = terminal_columns(environ)
+        self.colourless = is_colourless(environ)
 
 
 def main() -> int:
     """Answer the one status on stdin. `holdfast statusline` ends here; the exit code is always 0."""
     # A person who tries it in a terminal sends nothing.
-    raw = b"" if sys.stdin is not None and sys.stdin.isatty() else pipes.read_stdin()
-    line = run(raw, ends_at_once=True)
-    return pipes.write(f"{line}\n".encode("utf-8", "replace") if line else b"")
+    raw = b"" if sys.stdin is not None and sys.stdin.isatty() else read_stdin()
+    line = run(raw)
+    return write(f"{line}\n".encode("utf-8", "replace") if line else b"")
 
 
-def run(raw: bytes, *, ends_at_once: bool = False) -> str:
-    """The line for what the client sent; empty where there is nothing to tell."""
+def run(raw: bytes) -> str:
+    """The line for what the client sent; empty where there is nothing to show."""
     try:
         status = Status(raw, os.environ)
-        standing = None if homes.is_switched_off(os.environ) else _standing(status, ends_at_once)
-        return _line(standing, status)
-    except Exception:  # noqa: BLE001  # it has no one to tell
+        return _line(_standing(status), status)
+    except Exception:  # noqa: BLE001  # nobody could be told
         return ""
 
 
 def _loads(raw: bytes) -> object:
-    """The value in *raw*; None where it is no JSON."""
-    found = None
-    if pipes.holds_too_much(raw):
-        return None
+    """The value in *raw*; None where it is not JSON."""
     try:
-        from holdfast.hooks import quickjson
-
-        found = quickjson.loads(raw)
-    except ImportError:  # another interpreter than CPython
-        pass
-    return _loads_slowly(raw) if found is None and raw.strip() else found
-
-
-def _loads_slowly(raw: bytes) -> object:
-    import json
-
-    try:
-        return json.loads(raw)
+        return None if exceeds_json_limit(raw) else json.loads(raw)
     except (ValueError, RecursionError):
         return None
 
 
-def _standing(status: Status, ends_at_once: bool) -> Standing | None:
-    """As it was prepared, else as it is looked up now; None where there is no workflow."""
+def _standing(status: Status) -> Standing:
+    """Where the workflow stands; empty where there is none, or it cannot be found out."""
+    if homes.is_switched_off(os.environ):
+        return {}
     try:
-        answer = _prepared(status)
-        if answer is not None:
-            told = answer.get("standing")
-            return Standing(*told) if told else None
-        if ends_at_once:
-            from holdfast import shortlived
+        standing = _prepared(status)
+        if standing is None:
+            from holdfast.answers import prepare
 
-            shortlived.begin()
-        from holdfast.hooks import standing
-
-        return standing.look(status)
-    except Exception:  # noqa: BLE001  # then it says what it knows
-        return None
+            standing = prepare.statusline(status.cwd, status.session, status.started)
+    except Exception:  # noqa: BLE001  # the line still shows the context
+        return {}
+    return standing
 
 
-def _prepared(status: Status) -> Answer | None:
+def _prepared(status: Status) -> Standing | None:
     state_dir, cwd = homes.for_state(os.environ), status.cwd or os.getcwd()
-    try:
-        from holdfast.hooks import prepared, quick
-        from holdfast.wire.agents import USUAL
-    except ImportError:
-        return None
-    if not state_dir or not quick.is_supported():
+    if not state_dir or not prepared.is_supported():
         return None
     sets = [(status.session, prepared.STATUS)]
-    if not quick.is_known(state_dir, status.session):
+    if not sessionlog.is_known(state_dir, status.session):
         sets.append(("", prepared.IDLE))
     for session, kind in sets:
-        folder = prepared.folder(state_dir, USUAL, session, cwd, status.started)
-        found = prepared.find(folder, kind, quick.now())
-        answer = found.get("statusline") if found else None
-        if answer is not None:
-            return answer
+        shelf = prepared.Shelf(state_dir, USUAL, session, cwd, status.started)
+        found = shelf.find(kind)
+        if found and "statusline" in found.answers:
+            return found.answers["statusline"]
     return None
 
 
@@ -149,10 +121,10 @@ def _per_cent(value: object) -> int | None:
     return round(value) if 0 <= value <= _MOST else None
 
 
-def _line(standing: Standing | None, status: Status) -> str:
+def _line(standing: Standing, status: Status) -> str:
     room = min(WIDEST, status.columns - _MARGIN if status.columns else WIDEST)
     tail = list(_tail(standing, status.context))
-    if standing is None:
+    if not standing:
         return _coloured(tail, status)
     while tail and _length(tail) + _LEAST > room:
         tail.pop()
@@ -160,11 +132,12 @@ def _line(standing: Standing | None, status: Status) -> str:
     return _BETWEEN.join([where, _coloured(tail, status)]) if tail else where
 
 
-def _tail(standing: Standing | None, context: int | None) -> Iterator[tuple[str, str]]:
+def _tail(standing: Standing, context: int | None) -> Iterator[tuple[str, str]]:
     """What comes behind the workflow, each with its colour."""
-    if standing and standing.status != "in progress":
-        yield standing.status, _RED if standing.status == "blocked" else ""
-    if standing and standing.behind:
+    status = standing.get("status", "in progress")
+    if status != "in progress":
+        yield status, _RED if status == "blocked" else ""
+    if standing.get("behind"):
         yield "✱ behind", _YELLOW
     if context is not None:
         colour = _RED if context > _NEARLY_FULL else _YELLOW if context > _FILLING else ""
@@ -184,13 +157,13 @@ def _coloured(tail: list[tuple[str, str]], status: Status) -> str:
 
 def _where(standing: Standing, room: int) -> str:
     """Name, phase and title in *room* columns; the phase stays whole, whatever there is room for."""
-    phase = standing.phase
-    title = f" {standing.title}" if standing.title else ""
+    name, phase = str(standing["name"]), str(standing["phase"])
+    title = f" {standing['title']}" if standing["title"] else ""
     spare = room - len(phase) - 1
     if spare < _NAME:
         return phase
-    if width(standing.name) + width(title) <= spare:
-        return f"{standing.name} {phase}{title}"
+    if width(name) + width(title) <= spare:
+        return f"{name} {phase}{title}"
     # A long name leaves half of the room to the title, if that needs it.
-    name = cut(standing.name, max(spare - width(title), spare // 2))
+    name = cut(name, max(spare - width(title), spare // 2))
     return f"{name} {phase}{cut(title, spare - width(name))}"

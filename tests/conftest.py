@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,8 +16,10 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-from holdfast.project import variables_of_home
+from holdfast.config.project import variables_of_home
+from holdfast.testing import simulate
 from plugin import Plugin, copy_files, wheelhouse
+from warm import Warm
 
 # For bench/. Behind all else: before the environment's own folder, what a build leaves in the repository
 # would tell what is installed.
@@ -40,6 +45,35 @@ def nobodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
     return home
 
 
+@pytest.fixture(autouse=True, scope="session")
+def warm_processes() -> Iterator[None]:
+    """Commands and hooks of the fixtures are real processes, forked from one that has loaded everything.
+
+    A second one at the same time, or one that asks for a changed interpreter, is started in the usual way.
+    """
+    cold, one_at_a_time = simulate.run_command, threading.Lock()
+
+    def run(
+        arguments: Sequence[str],
+        cwd: str,
+        environment: Mapping[str, str],
+        stdin: bytes = b"",
+        timeout: float | None = None,
+    ) -> subprocess.CompletedProcess[bytes]:
+        other_python = any(name.startswith("PYTHON") for name in environment)
+        if other_python or not one_at_a_time.acquire(blocking=False):
+            return cold(arguments, cwd, environment, stdin, timeout)
+        with contextlib.ExitStack() as stack:
+            stack.callback(one_at_a_time.release)
+            done = server.run(arguments, cwd=cwd, environment=environment, stdin=stdin)
+        words = ["holdfast", *arguments]
+        return subprocess.CompletedProcess(words, done.code, done.said, done.complaint)
+
+    with Warm() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulate, "run_command", run)
+        yield
+
+
 @pytest.fixture(scope="session")
 def wheels() -> Path:
     """The packages that the plugin needs; only the first run needs a network."""
@@ -62,6 +96,17 @@ def ready_environment(wheels: Path, tmp_path_factory: pytest.TempPathFactory) ->
             assert done.returncode == 0, done.stderr
             made = plugin.environments()
     return made[0]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What drives a program from npm is of the clients' suite; see the Makefile."""
+    for item in items:
+        programs = {name for marker in item.iter_markers("needs") for name in marker.args}
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in {"real_client", "real_agents"} or programs & {"npm", "node"}:
+            item.add_marker("client")
+        if folder == "torture" or "strace" in programs:
+            item.add_marker("long")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import imports, report
+from bench import report
 from bench.__main__ import every, measured
 from bench.cases import Bench
 from bench.figures import MB, F, Limit, Row, compare, quantile
@@ -133,42 +133,10 @@ def test_memory_is_that_of_the_process_alone(tmp_path: Path) -> None:
     assert large.unit == MB
 
 
-PRINTED = """\
-import time: self [us] | cumulative | imported package
-import time:       100 |        100 | site
-import time:       400 |        400 |     re._parser
-import time:      1600 |       2000 |   re
-import time:       200 |        200 |   json
-import time:      1000 |       3200 | holdfast
-import time:       300 |        300 | late
-"""
-
-
-def test_the_tree_of_imports_has_what_costs_and_sums_up_the_rest() -> None:
-    """What a module imports stands below it, and the interpreter's own is left out."""
-    module = imports.parse(PRINTED)
-    assert (module.spent, len(module)) == (3500, 5)
-    assert list(imports.tree(module)) == [
-        "holdfast 3 ms",
-        "  re 2 ms",
-        "    + 1 module, 0 ms: re._parser",
-        "  + 1 module, 0 ms: json",
-        "+ 1 module, 0 ms: late",
-    ]
-
-
-def test_the_figures_of_a_tree_are_the_least_of_its_runs() -> None:
-    """Only what runs longer by chance differs between two of them."""
-    module = imports.parse(PRINTED)
-    module.least(imports.parse(PRINTED.replace("2000 |   re", "1500 |   re")))
-    assert "  re 2 ms" in list(imports.tree(module))
-    assert module.imported[0].imported[0].spent == 1500
-
-
 # One of each way to measure.
 SMALL = {
     "floor: a hook by hand, with an atomic write and nothing else",
-    "PreCompact with a change to save, skill",
+    "PreCompact with a change to save, skill, against the naive hook",
     "MCP server, PreToolUse(Edit), a workflow, 99th percentile",
     "memory: PreCompact, nothing changed",
 }

@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from holdfast import clientsettings
-from holdfast.clients import CLIENTS
+from holdfast.agents.clients import CLIENTS, Scope
+from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError, IllegalMove
-from holdfast.project import Surroundings
+from holdfast.setup import clientsettings
+from holdfast.setup.clientsettings import Scopes
 
 
-def folder(agent: str, **environ: str) -> str | None:
-    return Surroundings.from_environment({"HOME": "/h", **environ}).agent_dirs.get(agent)
+def scopes(agent: str, tmp_path: Path, **environ: str) -> Scopes:
+    here = Surroundings.from_environment({"HOME": "/h", **environ})
+    here = here._replace(cwd=str(tmp_path))
+    return clientsettings.look(here, CLIENTS[agent])
 
 
 def test_each_scope_has_its_file(tmp_path: Path) -> None:
     """The user's folder is the client's own, wherever it was moved to."""
-    path = clientsettings.path
-    assert path("user", "/r", folder("claude")) == "/h/.claude/settings.json"
-    moved = folder("claude", CLAUDE_CONFIG_DIR="/elsewhere")
-    assert path("user", "/r", moved) == "/elsewhere/settings.json"
-    assert folder("claude", CLAUDE_CONFIG_DIR="cfg") == os.path.join(os.getcwd(), "cfg")
-    assert path("project", "/r", None) == "/r/.claude/settings.json"
-    assert path("local", "/r", None) == "/r/.claude/settings.local.json"
-    with pytest.raises(HoldfastError, match="no home folder"):
-        path("user", "/r", None)
-    assert list(clientsettings.read_all(str(tmp_path), None)) == ["project", "local"]
+
+    def paths(**environ: str) -> list[str]:
+        return [file.path for file in scopes("claude", tmp_path, **environ).files.values()]
+
+    ours = [f"{tmp_path}/.claude/settings.json", f"{tmp_path}/.claude/settings.local.json"]
+    assert paths() == ["/h/.claude/settings.json", *ours]
+    assert paths(CLAUDE_CONFIG_DIR="/elsewhere") == ["/elsewhere/settings.json", *ours]
+    relative = os.path.join(os.getcwd(), "cfg", "settings.json")
+    assert paths(CLAUDE_CONFIG_DIR="cfg") == [relative, *ours]
+    here = Surroundings.from_environment({})._replace(cwd=str(tmp_path), agent_dirs={})
+    homeless = clientsettings.look(here)
+    assert list(homeless.files) == ["project", "local"]
+    with pytest.raises(HoldfastError, match="no home folder") as error:
+        homeless.file("user")
+    assert "CLAUDE_CONFIG_DIR" in (error.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -46,17 +55,17 @@ def test_each_scope_has_its_file(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_each_agent_has_its_file(agent: str, file: str, variable: str, moved: str) -> None:
-    """Where its own variable leads, as it was seen to; and in no scope that was not tried."""
-    client = CLIENTS[agent]
-    assert clientsettings.path("user", "/r", folder(agent), client) == file
-    assert clientsettings.path("user", "/r", folder(agent, **{variable: "/m"}), client) == moved
-    for scope in ("project", "local"):
-        with pytest.raises(IllegalMove, match=f"not tried with hooks of {client.title}"):
-            clientsettings.path(scope, "/r", "/h", client)
-    with pytest.raises(HoldfastError) as error:
-        clientsettings.path("user", "/r", None, client)
-    assert variable in (error.value.hint or "")
+def test_each_agent_has_its_file(
+    agent: str, file: str, variable: str, moved: str, tmp_path: Path
+) -> None:
+    """Where its own variable leads, as it was seen to; and in no scope that was not tested."""
+    found = scopes(agent, tmp_path)
+    assert found.file("user").path == file
+    assert scopes(agent, tmp_path, **{variable: "/m"}).file("user").path == moved
+    untried: tuple[Scope, ...] = ("project", "local")
+    for scope in untried:
+        with pytest.raises(IllegalMove, match=f"not tested with hooks of {CLIENTS[agent].title}"):
+            found.file(scope)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +79,7 @@ def test_each_agent_has_its_file(agent: str, file: str, variable: str, moved: st
         (b"", "line 1, column 1: the file is empty"),
         (b" \n", "the file is empty"),
         (b"[]", "no object in braces, but []"),
-        (b'{"a": NaN}', "NaN is no JSON"),
+        (b'{"a": NaN}', "NaN is not JSON"),
         (b'{"a": "\xff"}', "not UTF-8 text, from byte 8 on"),
         ("{}".encode("utf-16"), "not UTF-8 text, from byte 1 on"),
         (b'{"hooks": {},\n "hooks": {}}', 'line 2, column 2: a second "hooks"'),
@@ -118,15 +127,26 @@ def test_what_is_no_file_is_a_problem_and_what_is_missing_is_none(tmp_path: Path
         assert found.problem, path
 
 
-def test_a_plugin_counts_where_the_last_settings_enable_it() -> None:
+def plugins(found: Scopes) -> list[tuple[Scope, str]]:
+    return [(source.scope, source.plugin) for source in found.sources() if source.plugin]
+
+
+def test_a_plugin_counts_where_the_last_settings_enable_it(tmp_path: Path) -> None:
     """As the client has it: `plugin disable` in a project goes over the user's settings."""
+
+    def enabled(*values: object) -> list[tuple[Scope, str]]:
+        found = scopes("claude", tmp_path)
+        for file, value in zip(found.files.values(), values, strict=False):
+            found = found.after(file.holding(json.dumps(value).encode()))
+        return plugins(found)
+
     on = {"enabledPlugins": {"holdfast@holdfast": True, "other@holdfast": True}}
     off = {"enabledPlugins": {"holdfast@holdfast": False}}
-    assert clientsettings.plugins(on) == ["holdfast@holdfast"]
-    assert clientsettings.plugins(on, {}, off) == []
-    assert clientsettings.plugins(off, on) == ["holdfast@holdfast"]
+    assert enabled(on) == [("user", "holdfast@holdfast")]
+    assert enabled(on, {}, off) == []
+    assert enabled(off, on) == [("project", "holdfast@holdfast")]
     for odd in ({}, {"enabledPlugins": []}, {"enabledPlugins": {"holdfast@x": "yes"}}):
-        assert clientsettings.plugins(odd) == []
+        assert enabled(odd) == []
 
 
 @pytest.mark.parametrize(
@@ -148,7 +168,7 @@ def test_the_plugin_of_another_agent(
     agent: str, path: str, content: str, names: list[str], tmp_path: Path
 ) -> None:
     """As each of them was seen to note it."""
-    file = tmp_path / path
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file = tmp_path / f".{agent}" / path
+    file.parent.mkdir(parents=True)
     file.write_text(content, encoding="utf-8")
-    assert clientsettings.plugins_of(CLIENTS[agent], str(tmp_path)) == names
+    assert [name for _, name in plugins(scopes(agent, tmp_path, HOME=str(tmp_path)))] == names

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.columns import cut, pad, width, wrap
+from holdfast.text.room import cut, pad, width, wrap
 
 
 @pytest.mark.parametrize(

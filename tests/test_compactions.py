@@ -7,6 +7,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,22 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from holdfast import compactions, sidecar
-from holdfast.briefing import Briefing
-from holdfast.compactions import Check, Survived, check, lost, started, summarised, survived
-from holdfast.formats.base import Place, Workflow
-from holdfast.records import replace
-from holdfast.settings import Settings
-from holdfast.store import Store
-from holdfast.summary import Fact
+from holdfast import clock
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
+from holdfast.formats.engine.workflow import Briefing, Place, Workflow
+from holdfast.records import ledger, sessionlog
+from holdfast.restoring import compactions
+from holdfast.restoring.compactions import (
+    Check,
+    Survived,
+    check,
+    lost,
+    started,
+    summarised,
+    survived,
+)
+from holdfast.restoring.summary import Fact
 from holdfast.testing import Compactions, Project
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -41,11 +50,13 @@ def place(root: Path, now: datetime = NOW) -> Place:
 def workflow(**fields: Any) -> Workflow:
     briefing = Briefing("Page Work", "custom", 4, 10, "SEO", "in_progress", "Write the tags")
     briefing = replace(briefing, **{"reminders": REMINDERS, **fields})
-    return Workflow("canonical", "canonical:name:page work", "active", briefing, NOW)
+    key = "canonical:name:page work"
+    return Workflow("canonical", key, briefing.name, "active", NOW, lambda: briefing)
 
 
 def start(where: Place, session: str | None = "a") -> None:
-    started(where, workflow(), session, 2)
+    lines = started(where, workflow(), session, 2)
+    assert sessionlog.add_all(lines, clock.iso(where.now)) == []
 
 
 def end(where: Place, session: str | None = "a", summary: str = "") -> None:
@@ -58,7 +69,7 @@ def count(where: Place) -> int:
 
 
 def entry(where: Place) -> dict[str, Any]:
-    return dict(sidecar.load(where.store, workflow().key)["compactions"])
+    return dict(ledger.notes_of(where.store, workflow().key)["compactions"])
 
 
 ORDERS: dict[str, tuple[list[Callable[..., None]], int]] = {
@@ -133,6 +144,7 @@ def test_a_session_without_an_id_or_with_an_odd_one(tmp_path: Path) -> None:
     assert max(len(each) for each in entry(where)["sessions"]) == 100
 
 
+@pytest.mark.long
 def test_16_processes_lose_no_count(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
@@ -151,11 +163,11 @@ def test_the_check_of_a_summary(tmp_path: Path) -> None:
     end(where, "a", f"Page Work 4/10. {REMINDERS[0]}. {REMINDERS[2]}. SECRET of the talk")
     last = survived(where, workflow()).last
     assert last == Check(
-        "2026-05-04T12:00:00.000000Z",
-        "a",
-        4,
-        6,
-        (Fact("next action", "Write the tags"), Fact("reminder", REMINDERS[1])),
+        at="2026-05-04T12:00:00.000000Z",
+        session="a",
+        kept=4,
+        of=6,
+        missing=(Fact("next action", "Write the tags"), Fact("reminder", REMINDERS[1])),
     )
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"SECRET" not in written
@@ -170,13 +182,15 @@ def test_in_words() -> None:
     many = tuple(Fact("reminder", f"r{number}") for number in range(5))
     phase = (Fact("phase", "4 of 10: SEO"),)
     assert str(Survived()) == "compactions: 0"
-    assert str(Survived(2, Check("", "", 6, 6, ()))) == (
+    assert str(Survived(2, Check(kept=6, of=6, missing=()))) == (
         "compactions: 2, the last summary kept 6 of 6"
     )
-    assert str(Survived(3, Check("", "", 5, 6, phase))) == (
+    assert str(Survived(3, Check(kept=5, of=6, missing=phase))) == (
         "compactions: 3, the last summary kept 5 of 6: not the phase (4 of 10: SEO)"
     )
-    assert str(Survived(3, Check("", "", 1, 6, many))).endswith('not the reminder "r2", not 2 more')
+    assert str(Survived(3, Check(kept=1, of=6, missing=many))).endswith(
+        'not the reminder "r2", not 2 more'
+    )
 
 
 def test_without_a_summary_the_check_before_stays(tmp_path: Path) -> None:
@@ -206,7 +220,8 @@ def test_a_workflow_that_begins_again_begins_to_count(tmp_path: Path) -> None:
     later = place(tmp_path, NOW + timedelta(days=2))
     assert survived(later, again) == Survived()
     assert lost(later, again) == ()
-    assert started(later, again, "a", 2).count == 1
+    started(later, again, "a", 2)
+    assert survived(later, again).count == 1
     assert survived(later, again).count == 1
 
 
@@ -232,7 +247,8 @@ def test_a_workflow_that_begins_again_at_once_begins_to_count(tmp_path: Path) ->
     again = replace(first, created_at=NOW + SECOND)
     assert survived(later, again) == Survived()
     assert lost(later, again) == ()
-    assert started(later, again, "a", 2).count == 1
+    started(later, again, "a", 2)
+    assert survived(later, again).count == 1
     assert summarised(later, again, "a", None, 2).count == 1
     assert summarised(place(tmp_path, NOW + timedelta(days=9)), again, "a", None, 2).count == 2
 
@@ -256,12 +272,13 @@ def test_two_states_that_become_one_keep_the_count(tmp_path: Path) -> None:
     late = replace(workflow(), created_at=NOW - timedelta(days=1))
     started(place(tmp_path), late, "a", 2)
     early = replace(late, created_at=NOW - timedelta(days=3))
-    assert started(place(tmp_path, NOW + SECOND), early, "a", 2).count == 2
+    started(place(tmp_path, NOW + SECOND), early, "a", 2)
+    assert survived(place(tmp_path, NOW + SECOND), early).count == 2
     assert survived(place(tmp_path, NOW + 2 * SECOND), early).count == 2
 
 
 def put(where: Place, noted: object, **others: object) -> None:
-    sidecar.update(where.store, workflow().key, 2, lambda _: {**others, "compactions": noted})
+    ledger.update_notes(where.store, workflow().key, 2, lambda _: {**others, "compactions": noted})
 
 
 DAMAGED = {
@@ -276,7 +293,6 @@ DAMAGED = {
     "counts are broken numbers": {"sessions": {"a": {"starts": 1.5}}, "earlier": "NaN"},
     "the check is a list": {"last": []},
     "the check is empty": {"last": {}},
-    "kept more than there are": {"last": {"kept": 9, "of": 6, "missing": []}},
     "missing is a text": {"last": {"kept": 5, "of": 6, "missing": "x"}},
     "the time is no time": {"at": 7},
     "the time is the last there is": {"at": "9999-12-31T23:59:59Z"},
@@ -287,7 +303,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_a_damaged_entry_counts_from_what_makes_sense(name: str, tmp_path: Path) -> None:
+def test_a_damaged_entry_counts_as_not_there(name: str, tmp_path: Path) -> None:
     """No error, and the next compaction is counted."""
     where = place(tmp_path)
     put(where, DAMAGED[name])
@@ -297,7 +313,8 @@ def test_a_damaged_entry_counts_from_what_makes_sense(name: str, tmp_path: Path)
     assert survived(where, saved) == Survived()
     end(where, "a", "nothing")
     assert count(where) == 1
-    assert started(where, saved, "a", 2).count == 1
+    started(where, saved, "a", 2)
+    assert survived(where, saved).count == 1
     assert len(lost(where, workflow())) == 6
 
 
@@ -325,7 +342,7 @@ ENTRIES = st.fixed_dictionaries(
 
 @profile(max_examples=100)
 @given(ENTRIES | VALUES, st.sampled_from([None, NOW, datetime.max.replace(tzinfo=UTC)]))
-def test_no_value_in_the_sidecar_raises(noted: object, created_at: datetime | None) -> None:
+def test_no_value_in_the_record_raises(noted: object, created_at: datetime | None) -> None:
     """Whatever is there: it can be read, told and counted on."""
     with tempfile.TemporaryDirectory() as folder:
         where, one = place(Path(folder)), replace(workflow(), created_at=created_at)
@@ -335,44 +352,43 @@ def test_no_value_in_the_sidecar_raises(noted: object, created_at: datetime | No
         assert summarised(where, one, "a", check(where, one, "a", "x"), 2).count >= 1
 
 
-def test_parts_of_a_damaged_entry(tmp_path: Path) -> None:
-    """What is right in it counts; a number without bounds is bounded."""
-    where = place(tmp_path)
-    missing = [7, {"label": "reminder"}, {"label": "reminder", "text": REMINDERS[0]}]
-    sessions = {"a": {"starts": 2, "summaries": "x"}, "b": 7, "c": {"summaries": 3}}
-    last = {"kept": 5, "of": 6, "missing": missing}
-    put(where, {"sessions": sessions, "earlier": 10**30, "last": last})
-    assert count(where) == 10**9 + 5
-    assert lost(where, workflow()) == (Fact("reminder", REMINDERS[0]),)
-
-
 def test_what_is_not_ours_stays(tmp_path: Path) -> None:
-    """Other keys of the sidecar, and fields of a newer version in our own entry."""
+    """Other notes of the workflow, and fields of a newer version in our own entry."""
     where = place(tmp_path)
     ours = {"sessions": {"a": {"starts": 1, "newer": 1}}, "newer": {"x": 1}}
     put(where, ours, observed={"files": ["a.py"]})
     start(where)
     end(where, "a", "nothing")
-    noted = sidecar.load(where.store, workflow().key)
+    noted = ledger.notes_of(where.store, workflow().key)
     assert noted["observed"] == {"files": ["a.py"]}
     assert noted["compactions"]["newer"] == {"x": 1}
     assert noted["compactions"]["sessions"]["a"] == {"starts": 2, "summaries": 1, "newer": 1}
 
 
 def test_played_compactions_leave_no_trace(tmp_path: Path) -> None:
-    """Neither in the count nor in the check, and what others noted meanwhile stays."""
+    """They are counted for whoever plays them, in nothing that stays."""
     where = place(tmp_path)
+    start(where)
+    end(where, "a", "nothing")
+    before = entry(where)
+    played = replace(where, played=True)
+    assert started(played, workflow(), "a", 2) == []
+    kept = check(played, workflow(), "a", "Page Work")
+    assert str(summarised(played, workflow(), "a", kept, 2)).startswith(
+        "compactions: 2, the last summary kept 1 of 6"
+    )
+    assert entry(where) == before
 
-    def observed(record: dict[str, Any]) -> dict[str, Any]:
-        return {**record, "observed": 1}
 
-    for _ in range(2):  # with nothing before, and with something
-        before = survived(where, workflow())
-        with compactions.uncounted(where, [workflow()], 2):
-            end(where, "a", "nothing")
-            assert survived(where, workflow()) != before
-            sidecar.update(where.store, workflow().key, 2, observed)
-        assert survived(where, workflow()) == before
-        assert sidecar.load(where.store, workflow().key)["observed"] == 1
+def test_restores_are_counted_once_across_a_full_file(tmp_path: Path) -> None:
+    """What is noted while the file is begun anew counts, and what was counted does not count again."""
+    where = replace(place(tmp_path), user_folder=str(tmp_path / "user"))
+    start(where)
+    end(where, "a", "nothing")
+    for _ in range(2):
+        with Path(compactions.restores_in(str(tmp_path / "user"))).open("ab") as stream:
+            stream.write(b"x\n" * 600_000)
         start(where)
-        end(where, "a", "Page Work")
+        end(where, "a", "nothing")
+    start(where)
+    assert count(where) == 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from holdfast.project import Surroundings
+from holdfast.config.project import Surroundings
 
 
 def test_the_home_is_nobodys(nobodys_home: Path) -> None:

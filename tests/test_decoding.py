@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.decoding import decode
+from holdfast.text.plaintext import decode
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from holdfast.clients import CLAUDE
+from holdfast.agents.clients import CLAUDE
 from holdfast.testing import Project
 from otheragents.network import private
 from otheragents.programs import VERSIONS, command

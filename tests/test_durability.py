@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.errors import StateUnwritable
-from holdfast.simulate import Session, encode
-from holdfast.store import Store
+from holdfast.files.store import Store
 from holdfast.testing import Compactions, Project
+from holdfast.testing.simulate import Session, encode
 
 CALLS = "openat,fsync,rename,renameat,renameat2,unlink,mkdir"
 
@@ -40,7 +41,7 @@ def traced(project: Project, tmp_path: Path, *options: str) -> tuple[int, str, l
 
 
 @pytest.mark.needs("strace")
-def test_a_state_is_synced_before_it_is_renamed_and_its_folder_after(
+def test_a_state_is_flushed_before_it_is_renamed_and_its_folder_after(
     holdfast_project: Project, tmp_path: Path
 ) -> None:
     """Otherwise a power cut could leave a whole name for half a file."""
@@ -53,9 +54,9 @@ def test_a_state_is_synced_before_it_is_renamed_and_its_folder_after(
     )
     source = re.search(r'"([^"]*\.tmp-[^"]*)"', lines[renamed])
     assert source
-    synced = [i for i, line in enumerate(lines) if "fsync" in line and source[1] in line]
-    assert synced
-    assert max(synced) < renamed
+    flushed = [i for i, line in enumerate(lines) if "fsync" in line and source[1] in line]
+    assert flushed
+    assert max(flushed) < renamed
     folder = [i for i, line in enumerate(lines) if "fsync" in line and f"{path.parent}>" in line]
     assert any(i > renamed for i in folder)
 
@@ -110,10 +111,10 @@ def test_one_workflow_that_cannot_be_written_does_not_stop_the_others(
         project.plan(folder, {"One": ["x do"], "Two": ["more"]}, title=folder)
     write = Store.write
 
-    def stubborn(self: Store, path: Path, data: bytes) -> None:
+    def stubborn(self: Store, path: Path, data: bytes, **more: Any) -> None:
         if path.parent.name == "001-a":
             raise StateUnwritable(path, "Operation not permitted")
-        write(self, path, data)
+        write(self, path, data, **more)
 
     monkeypatch.setattr(Store, "write", stubborn)
     outcome = compaction_cycle.fire("PreCompact")

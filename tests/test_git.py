@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import git
+from holdfast.files import git
 from holdfast.testing import Project
 
 

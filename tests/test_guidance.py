@@ -8,14 +8,14 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import guidance
-from holdfast.briefing import Briefing
-from holdfast.capabilities import USUAL
-from holdfast.guidance import HEAD, Situation
-from holdfast.plaintext import NOTE_LIMIT, clean, one_line, shorten
-from holdfast.reading import Item, Plan
-from holdfast.room import units
-from holdfast.summary import facts_of
+from holdfast.config.capabilities import USUAL
+from holdfast.formats.engine.workflow import Briefing
+from holdfast.restoring import guidance
+from holdfast.restoring.guidance import HEAD, Situation
+from holdfast.restoring.reading import Item, Plan
+from holdfast.restoring.summary import facts_of
+from holdfast.text.plaintext import NOTE_LIMIT, clean, one_line, shorten
+from holdfast.text.room import units
 
 texts = st.text(max_size=60) | st.text(min_size=300, max_size=900) | st.just("🚀" * 500)
 briefings = st.builds(
@@ -133,9 +133,12 @@ Gate of this phase: all tests pass
 - Other: phase 1/2
 
 ## ACTION REQUIRED
-1. Still to be read from disk: @docs/auth.md. These carry details that a summary does not; reading them comes before the next change.
-2. The work continues in phase 2 of 3, Build; nothing before it is to be done again.
-3. The saved state counts where the summary says otherwise. It is kept current with `holdfast phase next`, `holdfast remind`, `holdfast context`, and ended with `holdfast complete`.
+1. The work continues in phase 2 of 3, Build; nothing before it is to be repeated.
+2. The first reply acknowledges this: "✅ Workflow restored: User Auth, Phase 2/3".
+3. Still to be read from disk: @docs/auth.md. They contain details that a summary does not; reading them comes before the next change.
+4. Missing: @docs/gone.md. It is looked for, or the person is asked.
+5. Before the next change, the reply confirms the phase and the context.
+6. Nothing is assumed. Where the summary says otherwise, the saved state counts; what neither says is looked up, or the person is asked. The state is kept current with `holdfast phase next`, `holdfast remind`, `holdfast context`, and ended with `holdfast complete`.
 State file: untracked/workflow-state/user-auth/state-user-auth-20260101_000000.json"""
     )
 

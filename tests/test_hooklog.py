@@ -9,19 +9,16 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from holdfast import hooklog
-from holdfast.hooklog import Entry
+from holdfast.records import hooklog
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_a_line_is_bounded_and_valid() -> None:
     """Whatever was noted."""
-    entry = Entry()
-    entry.event, entry.session, entry.root = "x" * 500, "\ud800", "r" * 5000
-    entry.decided = "🚀" * 1000
-    entry.why = ["数据" * 1000] * 50
-    line = entry.line(NOW, 1.23456)
+    run = hooklog.of_run(NOW, 1.23456, "", "\ud800", "")
+    told = ["数据" * 1000] * 50
+    line = hooklog.line(hooklog.record("x" * 500, "r" * 5000, "claude", "🚀" * 1000, told, run))
     assert len(line) <= hooklog.LONGEST_LINE
     record = json.loads(line)
     assert record["ms"] == 1.2
@@ -43,7 +40,7 @@ def test_it_is_rotated(tmp_path: Path) -> None:
 def test_parallel_writers_mix_no_lines(tmp_path: Path) -> None:
     """Real processes, each with its own lines, across a rotation."""
     code = (
-        "import sys; from holdfast import hooklog, __version__;"
+        "import sys; from holdfast.records import hooklog; from holdfast import __version__;"
         "import json; pad = 'x' * 2000;"
         "[hooklog.append(sys.argv[1], '/p', json.dumps({'who': sys.argv[2], 'n': n, 'pad': pad})"
         ".encode() + b'\\n') for n in range(100)]"

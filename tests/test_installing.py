@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import backups, clientsettings, installing, registration
-from holdfast.clients import CLIENTS, Client
+from holdfast.agents.clients import CLAUDE, CLIENTS, Client
 from holdfast.errors import HoldfastError
-from holdfast.registration import Program
+from holdfast.setup import clientsettings, installing, registration
+from holdfast.setup.clientsettings import ClientSettings
+from holdfast.setup.registration import Program
 
 TWELVE = Path(__file__).parent / "samples" / "settings" / "twelve-hooks.json"
 WANTED = registration.hooks(parts=2)
@@ -73,10 +74,9 @@ def test_in_and_out_again_is_byte_for_byte_the_same(client: Client, text: str) -
     wanted = registration.hooks(parts=2, client=client)
     once = installing.with_ours(text, wanted, client)
     assert installing.with_ours(once, wanted, client) == once
-    assert installing.faults(value_of(once), wanted, client) == []
-    ours = list(registration.registered(value_of(once)["hooks"], client))
+    ours = registration.registered(value_of(once)["hooks"], client)
     assert sorted(ours) == sorted(registration.registered(wanted, client))
-    back = installing.without_ours(once, client)
+    back = installing.without_ours(once)
     assert value_of(back) == value_of(text)
     assert back == text or not value_of(text)  # what was between empty braces is not known
 
@@ -122,8 +122,8 @@ def test_whatever_became_of_ours_the_others_stay(
         registration.registered(wanted, client)
     )
     assert foreign_only(repaired) == foreign_only(muddled)
-    out = installing.without_ours(muddled, client)
-    assert list(registration.registered(value_of(out).get("hooks"), client)) == []
+    out = installing.without_ours(muddled)
+    assert registration.registered(value_of(out).get("hooks"), client) == []
     assert foreign_only(out) == foreign_only(muddled)
 
 
@@ -151,74 +151,62 @@ def test_a_timeout_that_somebody_changed_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "said"),
+    "now",
     [
-        (
-            registration.hooks(OLD, 2),
-            ["started as `/old/bin/holdfast hook`, not as `holdfast hook`"],
-        ),
-        (registration.hooks(parts=1), ["SessionStart: 1 of 3 are missing"]),
-        (registration.hooks(parts=3), ["SessionStart: 1 not as they should be"]),
-        (
-            {**WANTED, "PreCompact": WANTED["PreCompact"] * 2},
-            ["PreCompact: 1 more than once"],
-        ),
-        (
-            {**WANTED, "PreCompact": [{**WANTED["PreCompact"][0], "matcher": "auto"}]},
-            ["PreCompact: 1 of 1 are missing", "PreCompact: 1 not as they should be"],
-        ),
-        ({**WANTED, "Stop": WANTED["PreCompact"]}, ["Stop: 1 not as they should be"]),
-        ({"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}, []),
+        registration.hooks(OLD, 2),
+        registration.hooks(parts=1),
+        registration.hooks(parts=3),
+        registration.hooks(parts=2, by_server=True),
+        {**WANTED, "PreCompact": WANTED["PreCompact"] * 2},
+        {**WANTED, "PreCompact": [{**WANTED["PreCompact"][0], "matcher": "auto"}]},
+        {**WANTED, "Stop": WANTED["PreCompact"]},
+        {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]},
     ],
 )
-def test_what_was_wrong_is_said(now: dict[str, Any], said: list[str]) -> None:
-    """And put right, with nothing left to say."""
-    assert installing.faults({"hooks": now}, WANTED) == said
+def test_what_is_wrong_is_put_right(now: dict[str, Any]) -> None:
+    """Another program, too few or too many, doubled, with another matcher, at another event."""
     right = installing.with_ours(json.dumps({"hooks": now}), WANTED)
-    assert installing.faults(value_of(right), WANTED) == []
+    ours = registration.registered(value_of(right)["hooks"])
+    assert sorted(ours) == sorted(registration.registered(WANTED))
 
 
 @pytest.mark.parametrize(
-    ("agent", "change", "said"),
+    ("agent", "change"),
     [
-        ("gemini", {"timeout": 20}, "SessionStart: its timeout of 20 ends it after 20 ms"),
-        ("codex", {"command": "holdfast hook"}, "SessionStart: 1 of 3 are missing"),
-        (
-            "codex",
-            {"command": "holdfast", "args": ["hook", "--agent", "codex"]},
-            'SessionStart: Codex does not know "args", so it starts `holdfast` alone',
-        ),
-        ("qwen", {"command": "holdfast hook --agent codex"}, "SessionStart: 1 of 3 are missing"),
+        ("gemini", {"timeout": 20}),
+        ("codex", {"command": "holdfast hook"}),
+        ("codex", {"command": "holdfast", "args": ["hook", "--agent", "codex"]}),
+        ("qwen", {"command": "holdfast hook --agent codex"}),
     ],
 )
-def test_what_is_wrong_with_another_agent(agent: str, change: dict[str, Any], said: str) -> None:
-    """An entry of a former form, or of another agent, is put right."""
+def test_what_is_wrong_with_another_agent_is_put_right(agent: str, change: dict[str, Any]) -> None:
+    """An entry of a former form, or of another agent."""
     client = CLIENTS[agent]
     wanted = registration.hooks(parts=2, client=client)
-    text = json.dumps({"hooks": wanted})
-    value = json.loads(text)
+    value = json.loads(json.dumps({"hooks": wanted}))
     value["hooks"]["SessionStart"][0]["hooks"][0] |= change
-    assert said in installing.faults(value, wanted, client)
     right = installing.with_ours(json.dumps(value), wanted, client)
-    assert installing.faults(value_of(right), wanted, client) == []
-    assert sorted(registration.registered(value_of(right)["hooks"], client)) == sorted(
-        registration.registered(wanted, client)
-    )
+    ours = registration.registered(value_of(right)["hooks"], client)
+    assert sorted(ours) == sorted(registration.registered(wanted, client))
 
 
 def test_a_member_for_which_codex_refuses_the_file() -> None:
     """Our hooks would not run either; a description may stand there."""
     codex = CLIENTS["codex"]
-    assert installing.unfit({"description": "mine", "hooks": {}}, codex) == ""
-    assert installing.unfit({"model": "x"}, codex) == 'Codex refuses the whole file for its "model"'
-    assert installing.unfit({"model": "x"}) == ""
+    assert problem({"description": "mine", "hooks": {}}, codex) == ""
+    assert problem({"model": "x"}, codex) == 'Codex refuses the whole file for its "model"'
+    assert problem({"model": "x"}) == ""
+
+
+def problem(value: object, client: Client = CLAUDE) -> str:
+    return ClientSettings("x", client).holding(json.dumps(value).encode()).problem
 
 
 def test_hooks_in_a_shape_that_we_do_not_know_are_left_alone() -> None:
     """The client passes over an event that is no list; to edit it could only make it worse."""
-    assert installing.unfit({"hooks": []}) == '"hooks" is not an object'
-    assert installing.unfit({"hooks": {"Stop": None}}) == '"Stop" in "hooks" is not a list'
-    assert installing.unfit({"hooks": {"Stop": []}}) == installing.unfit({}) == ""
+    assert problem({"hooks": []}) == '"hooks" is not an object'
+    assert problem({"hooks": {"Stop": None}}) == '"Stop" in "hooks" is not a list'
+    assert problem({"hooks": {"Stop": []}}) == problem({}) == ""
 
 
 def test_a_change_by_somebody_else_in_between_is_not_overwritten(tmp_path: Path) -> None:
@@ -232,35 +220,27 @@ def test_a_change_by_somebody_else_in_between_is_not_overwritten(tmp_path: Path)
     assert file.read_text() == '{"a": 2}'
 
 
-def test_a_copy_that_was_damaged_is_not_restored(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [b'{"a": "another"}', b"no JSON", b"", None])
+@pytest.mark.parametrize("content", ['{"a": 1}', "{}"])
+def test_a_copy_that_was_damaged_or_lost_is_not_restored(
+    content: str, damage: bytes | None, tmp_path: Path
+) -> None:
     """Then the file loses our hooks alone."""
     file, state = tmp_path / "settings.json", str(tmp_path / "state")
-    file.write_text('{"a": 1}')
-    copy = installing.install(installing.putting_in(clientsettings.read(str(file)), WANTED), state)
-    assert copy is not None
-    assert Path(copy).stat().st_mode & 0o777 == 0o600
-    Path(copy).write_bytes(b'{"a": "another"}')
-    backup = backups.load(state, str(file))
-    change = installing.taking_out(clientsettings.read(str(file)), backup)
-    assert (change.not_restored, change.after) == ("its backup is lost or damaged", b'{"a": 1}')
-
-
-def test_a_file_whose_copy_was_lost_is_not_removed(tmp_path: Path) -> None:
-    """Installed anew without its copy, it counted as a file that we had made."""
-    file, state = tmp_path / "settings.json", str(tmp_path / "state")
-    file.write_text('{"model": "mine"}')
+    file.write_text(content)
 
     def install(parts: int) -> str | None:
         wanted = registration.hooks(parts=parts)
-        return installing.install(
-            installing.putting_in(clientsettings.read(str(file)), wanted), state
-        )
+        change = installing.putting_in(clientsettings.read(str(file)), wanted)
+        return installing.install(change, state)
 
     copy = install(2)
     assert copy is not None
-    Path(copy).unlink()
+    assert Path(copy).stat().st_mode & 0o777 == 0o600
+    if damage is None:
+        Path(copy).unlink()
+    else:
+        Path(copy).write_bytes(damage)
     install(3)
-    backup = backups.load(state, str(file))
-    change = installing.taking_out(clientsettings.read(str(file)), backup)
-    assert change.after == b'{"model": "mine"}'
-    assert change.not_restored == "its backup is lost or damaged"
+    change = installing.taking_out(clientsettings.read(str(file)), state)
+    assert (change.restores, change.after) == (False, content.encode())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import jsontext
+from holdfast.files import jsontext
 
 scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=6)
 values = st.recursive(

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import pytest
 
 from holdfast import __version__
-from holdfast.project import variables_of_home
-from holdfast.simulate import Session, encode
+from holdfast.config.project import variables_of_home
+from holdfast.testing.simulate import Session, encode
 
 ROOT = Path(__file__).parents[1]
 # As it was before any test got a home of its own: pip reads its configuration there.
@@ -92,7 +92,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
         if name.startswith(source)
         and (
             name.endswith((".py", "/py.typed"))
-            or any(kept in name for kept in ("/payloads/", "/builtin/", "/bridges/"))
+            or any(kept in name for kept in ("/payloads/", "/builtin/", "/templates/", "/bridges/"))
         )
     }
     with zipfile.ZipFile(built.wheel) as archive:

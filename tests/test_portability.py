@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import clock, hooklog, jsonlines
+from holdfast import clock
+from holdfast.files import ownjson
+from holdfast.files.store import Store
 from holdfast.formats.canonical import files
-from holdfast.simulate import InSubprocess, Session, cycle
-from holdfast.store import Store
+from holdfast.records import hooklog
 from holdfast.testing import Project
+from holdfast.testing.simulate import InSubprocess, Session, cycle
 
 ROOT = Path(__file__).parents[1]
 
@@ -182,8 +184,8 @@ def test_lines_are_not_lost_where_appending_is_two_steps(
     environment = prepared(holdfast_project, tmp_path / "prelude", prelude)
     target = tmp_path / "lines.jsonl"
     code = (
-        "import sys; from holdfast import jsonlines; from holdfast.appending import append\n"
-        "for number in range(50): append(sys.argv[1], jsonlines.encode("
+        "import sys; from holdfast.files import ownjson; from holdfast.files.atomic import append\n"
+        "for number in range(50): append(sys.argv[1], ownjson.encode("
         "{'of': sys.argv[2], 'number': number, 'fill': 'x' * (number % 7)}))"
     )
     running = [
@@ -191,7 +193,7 @@ def test_lines_are_not_lost_where_appending_is_two_steps(
         for name in "abcd"
     ]
     assert [process.wait(60) for process in running] == [0] * 4
-    lines = jsonlines.read(str(target), 10**6)
+    lines = ownjson.read(str(target), 10**6)
     assert (len(lines) == 200) is with_lock
 
 
@@ -267,10 +269,10 @@ def test_a_project_below_a_link_is_one_project(holdfast_project: Project, tmp_pa
 
 # What not every system has, and the modules that see to it that nothing depends on it.
 GUARDED = {
-    "fcntl": {"journal.py", "locking.py", "hooklog.py", "environments.py"},
-    "msvcrt": {"environments.py"},
-    "killpg": {"build.py"},
-    "SIGKILL": {"build.py"},
+    "fcntl": {"atomic.py", "environment.py"},
+    "msvcrt": {"environment.py"},
+    "killpg": {"environment.py"},
+    "SIGKILL": {"environment.py"},
     "fchmod": {"atomic.py"},
     "geteuid": {"prepared.py"},  # asked for only where `quick.is_supported`
     "O_NOFOLLOW": set[str](),
@@ -327,7 +329,7 @@ def test_no_process_is_read_in_the_systems_own_encoding_or_started_through_a_she
 
 def test_the_environment_of_a_home_is_complete_on_every_system() -> None:
     """Each system asks for its home by another name; none of them may find somebody else's."""
-    from holdfast.project import variables_of_home
+    from holdfast.config.project import variables_of_home
 
     variables = variables_of_home("/home/x")
     assert set(variables) == {"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"}

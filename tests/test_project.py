@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import project
+from holdfast.config import project
 from holdfast.testing import Project
 
 

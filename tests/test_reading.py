@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.capabilities import USUAL
-from holdfast.plaintext import clean, quoted
-from holdfast.reading import Budget, Item, Plan, plan, resolve
-from holdfast.room import Room, units
+from holdfast.config.capabilities import USUAL
+from holdfast.restoring.reading import Budget, Item, Plan, plan, resolve
+from holdfast.text.plaintext import clean, quoted
+from holdfast.text.room import Room, units
 from parts import put_together
 
 BUDGET = Budget(parts=12, a_file=60_000)

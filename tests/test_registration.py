@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import registration
-from holdfast.clients import CLIENTS, Client
-from holdfast.registration import ON_PATH, PLUGIN, Program
+from holdfast.agents.clients import CLIENTS, Client
+from holdfast.setup import registration
+from holdfast.setup.registration import ON_PATH, PLUGIN, Program
 
 PYTHON = Program("/usr/bin/python3", ("-P", "-m", "holdfast"))
 
@@ -73,7 +73,7 @@ def test_no_payload_of_the_plugin_is_a_script_for_a_shell(tmp_path: Path) -> Non
                 text=True,
                 check=True,
             )
-            assert re.fullmatch(r"hook (--part \d+ )?", told.stdout.removesuffix(payload))
+            assert re.fullmatch(r"hook (--part \d+ |--later )?", told.stdout.removesuffix(payload))
     assert not (tmp_path / "sprung").exists()
 
 
@@ -134,7 +134,7 @@ def test_an_empty_matcher_where_none_may_be() -> None:
         found = [hook.fault for hook in registration.registered(wanted, client)]
         return [each for each in found if each]
 
-    assert faults(CLIENTS["copilot"]) == ["Copilot takes no empty matcher"]
+    assert faults(CLIENTS["copilot"]) == ["Copilot does not accept an empty matcher"]
     assert faults(CLIENTS["codex"]) == []
 
 

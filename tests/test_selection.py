@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.briefing import Briefing
-from holdfast.formats.base import Workflow
-from holdfast.selection import Circumstances, choose
-from holdfast.sessions import Claim
+from holdfast.formats.engine.workflow import Briefing, Workflow
+from holdfast.records.session import Session
+from holdfast.workflows.selection import Circumstances, choose
 
 NOW = datetime(2026, 1, 10, tzinfo=UTC)
 
@@ -19,13 +18,16 @@ def workflow(key: str, **fields: Any) -> Workflow:
     fields.setdefault("standing", "active")
     fields.setdefault("changed_at", NOW - timedelta(days=1))
     fields.setdefault("created_at", NOW - timedelta(days=2))
-    return Workflow(
-        "canonical", key, briefing=Briefing(key, "custom", 1, 2, "A", "in_progress"), **fields
-    )
+    briefing = Briefing(key, "custom", 1, 2, "A", "in_progress")
+    return Workflow("canonical", key, key, brief=lambda: briefing, **fields)
 
 
-def claim(key: str, *, at: datetime = NOW - timedelta(hours=1), declared: str = "") -> Claim:
-    return Claim("s", "/p", key, at.isoformat(), declared)
+def claim(key: str, *, at: datetime = NOW - timedelta(hours=1), follows: bool = False) -> Session:
+    return Session(id="s", root="/p", workflow=key, since=at.isoformat(), follows=follows)
+
+
+LATELY = NOW - timedelta(minutes=1)
+EDITED = LATELY.timestamp()
 
 
 def test_nothing_is_active() -> None:
@@ -35,8 +37,11 @@ def test_nothing_is_active() -> None:
     assert [each.key for each in choice.others] == ["a"]
 
 
-def other(key: str, declared: str = "") -> Claim:
-    return Claim("another", "/p", key, NOW.isoformat(), declared)
+def other(key: str, *before: str, follows: bool = False) -> Session:
+    since = NOW.isoformat()
+    return Session(
+        id="another", root="/p", workflow=key, since=since, before=before, follows=follows
+    )
 
 
 CASES: dict[str, tuple[list[Workflow], Circumstances, str]] = {
@@ -51,39 +56,93 @@ CASES: dict[str, tuple[list[Workflow], Circumstances, str]] = {
         Circumstances(NOW, claim=claim("b")),
         "a",
     ),
-    "the session's own before a declared one that it knew": (
+    "the session's own before one that is declared and older": (
         [workflow("a"), workflow("b", declared="local")],
-        Circumstances(NOW, claim=claim("a", declared="b")),
+        Circumstances(NOW, claim=claim("a")),
         "a",
     ),
-    "one that CLAUDE.local.md declared since": (
+    "one that CLAUDE.local.md declares in the place of the own": (
         [workflow("a"), workflow("b", declared="local")],
-        Circumstances(NOW, claim=claim("a", declared="a")),
+        Circumstances(NOW, claim=claim("a", follows=True)),
         "b",
     ),
-    "a plan that appeared since": (
-        [workflow("a"), workflow("b", declared="plan", created_at=NOW)],
+    "not one beside the own, which CLAUDE.local.md declares still": (
+        [workflow("a", declared="local"), workflow("b", declared="local")],
+        Circumstances(NOW, claim=claim("a", follows=True)),
+        "a",
+    ),
+    "a state that was changed since": (
+        [workflow("a"), workflow("b", changed_at=LATELY)],
         Circumstances(NOW, claim=claim("a")),
         "b",
     ),
-    "not a plan that was there before": (
-        [workflow("a"), workflow("b", declared="plan")],
+    "of several the newest, also on another branch": (
+        [
+            workflow("a"),
+            workflow("b", changed_at=LATELY, branch="side"),
+            workflow("c", changed_at=LATELY - timedelta(minutes=1), branch="main"),
+        ],
+        Circumstances(NOW, branch="main", claim=claim("a")),
+        "b",
+    ),
+    "not one whose time is in the future": (
+        [workflow("a"), workflow("b", changed_at=NOW + timedelta(days=1))],
+        Circumstances(NOW, claim=claim("a")),
+        "a",
+    ),
+    "not a state that another session works on": (
+        [workflow("a"), workflow("b", changed_at=LATELY)],
+        Circumstances(NOW, claim=claim("a"), others=(other("b"),)),
+        "a",
+    ),
+    "not a state that another session has worked on": (
+        [workflow("a"), workflow("b", changed_at=LATELY)],
+        Circumstances(NOW, claim=claim("a"), others=(other("c", "b"),)),
+        "a",
+    ),
+    "a plan that appeared since": (
+        [workflow("a"), workflow("b", declared="plan", created_at=LATELY, declared_at=EDITED)],
+        Circumstances(NOW, claim=claim("a")),
+        "b",
+    ),
+    "not what CLAUDE.local.md declared before, though somebody has edited it": (
+        [workflow("a"), workflow("b", declared="local", changed_at=LATELY)],
+        Circumstances(NOW, claim=claim("a")),
+        "a",
+    ),
+    "what CLAUDE.local.md declares since": (
+        [
+            workflow("a"),
+            workflow(
+                "b", declared="local", changed_at=LATELY, created_at=LATELY, declared_at=EDITED
+            ),
+        ],
+        Circumstances(NOW, claim=claim("a")),
+        "b",
+    ),
+    "not what was declared before, and is saved for the first time": (
+        [workflow("a"), workflow("b", declared="local", changed_at=LATELY, created_at=LATELY)],
+        Circumstances(NOW, claim=claim("a")),
+        "a",
+    ),
+    "not a plan that was there before, though somebody has edited it": (
+        [workflow("a"), workflow("b", declared="plan", changed_at=LATELY)],
         Circumstances(NOW, claim=claim("a")),
         "a",
     ),
     "not a plan that another session works on": (
-        [workflow("a"), workflow("b", declared="plan", created_at=NOW)],
+        [workflow("a"), workflow("b", declared="plan", created_at=LATELY)],
         Circumstances(NOW, claim=claim("a"), others=(other("b"),)),
         "a",
     ),
     "the follower of CLAUDE.local.md follows it, whoever came first": (
         [workflow("a"), workflow("b", declared="local")],
-        Circumstances(NOW, claim=claim("a", declared="a"), others=(other("b", "x"),)),
+        Circumstances(NOW, claim=claim("a", follows=True), others=(other("b"),)),
         "b",
     ),
     "what was begun beside CLAUDE.local.md stays, when another session follows that": (
-        [workflow("a"), workflow("b", declared="local")],
-        Circumstances(NOW, claim=claim("a", declared="x"), others=(other("x", "x"),)),
+        [workflow("a"), workflow("b", declared="local", changed_at=LATELY)],
+        Circumstances(NOW, claim=claim("a"), others=(other("x", follows=True),)),
         "a",
     ),
     "the own one when it has ended counts no more": (
@@ -117,8 +176,27 @@ CASES: dict[str, tuple[list[Workflow], Circumstances, str]] = {
         Circumstances(NOW),
         "b",
     ),
-    "this branch before another": (
-        [workflow("a", branch="main"), workflow("b", branch="side", changed_at=NOW)],
+    "this branch before another that was changed at about the same time": (
+        [
+            workflow("a", branch="main", changed_at=NOW - timedelta(minutes=8)),
+            workflow("b", branch="side", changed_at=NOW),
+        ],
+        Circumstances(NOW, branch="main"),
+        "a",
+    ),
+    "another branch before one of this branch that is clearly older": (
+        [
+            workflow("a", branch="main", changed_at=NOW - timedelta(minutes=12)),
+            workflow("b", branch="side", changed_at=NOW),
+        ],
+        Circumstances(NOW, branch="main"),
+        "b",
+    ),
+    "CLAUDE.local.md of another branch before a state of this one": (
+        [
+            workflow("a", branch="side", declared="local", changed_at=NOW),
+            workflow("b", branch="main", changed_at=NOW),
+        ],
         Circumstances(NOW, branch="main"),
         "a",
     ),
@@ -150,3 +228,25 @@ def test_the_chosen_one(name: str) -> None:
         assert choice.chosen.key == expected
         assert choice.why
         assert len(choice.others) == len(workflows) - 1
+
+
+def test_the_reason_names_the_rule() -> None:
+    """What decided, and not only that it is the newest."""
+    here, there = workflow("a", branch="main"), workflow("b", branch="side", changed_at=LATELY)
+    older = workflow("a", branch="main", changed_at=LATELY - timedelta(minutes=1))
+    for workflows, circumstances, reason in (
+        ([here], Circumstances(NOW), "it is the only active one"),
+        ([here, there], Circumstances(NOW), "and it is the newest"),
+        (
+            [older, there],
+            Circumstances(NOW, "main"),
+            "and it is of this branch, while 'b' of 'side'",
+        ),
+        ([here, there], Circumstances(NOW, claim=claim("b")), "this session works on it"),
+        (
+            [here, there],
+            Circumstances(NOW, claim=claim("a")),
+            "it was changed after this session took up 'a'",
+        ),
+    ):
+        assert reason in choose(workflows, circumstances).why

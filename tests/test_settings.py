@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.settings import Settings, load
+from holdfast.config.settings import Settings, load
 from holdfast.testing import Compactions, Project
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import StateUnreadable, StateUnwritable
-from holdfast.regular import read_file
-from holdfast.store import Store, replace_file
+from holdfast.files.regular import read_file
+from holdfast.files.store import Store, replace_file
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_set_aside_never_overwrites(store: Store) -> None:
 
 KILLED = """
 import os, signal, sys
-from holdfast import store as stores
+from holdfast.files import store as stores
 real = getattr(os, sys.argv[2])
 def deadly(*arguments, **named):
     if sys.argv[3] == "after":

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from deadly import ARMED
-from holdfast import together
 from holdfast.errors import NewerRecord, StateUnwritable
-from holdfast.store import Store
-from holdfast.together import Change
+from holdfast.files import together
+from holdfast.files.store import Store
+from holdfast.files.together import Change
 
 OLD = {"state/a.json": b"old a", "state/b.json": b"old b", "state/gone.json": b"old gone"}
 NEW = {"state/a.json": b"new a \xff", "state/b.json": b"new b", "state/made.json": b"made"}
@@ -23,9 +23,9 @@ NEW = {"state/a.json": b"new a \xff", "state/b.json": b"new b", "state/made.json
 WRITER = f"""{ARMED}
 import sys
 from pathlib import Path
-from holdfast import together
-from holdfast.store import Store
-from holdfast.together import Change
+from holdfast.files import together
+from holdfast.files.store import Store
+from holdfast.files.together import Change
 store, call, number, after = Store(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "after"
 with store.lock(1):
     arm(call, number=number, after=after)
@@ -155,7 +155,7 @@ def test_a_broken_note_does_nothing(content: str, store: Store) -> None:
 def test_a_note_that_is_no_record_is_put_aside_and_told(content: str, store: Store) -> None:
     noted(store).write_text(content, encoding="utf-8")
     (told,) = finish(store)
-    assert told.startswith("what was noted of an interrupted command cannot be read")
+    assert told.startswith("the record of an interrupted command cannot be read")
     assert (store.root / told.rpartition(" ")[2]).read_text(encoding="utf-8") == content
     assert held(store) == OLD
     assert not together.is_unfinished(store, "test")
@@ -166,63 +166,4 @@ def test_a_note_of_a_newer_holdfast_is_left_alone(store: Store) -> None:
     path = noted(store, {"path": "state/a.json", "before": None, "after": ""}, version=99)
     with pytest.raises(NewerRecord):
         finish(store)
-    assert path.exists()
-
-
-# Does an undertaking whose steps can be taken again, and kills itself before or after a call.
-UNDERTAKER = f"""{ARMED}
-import sys
-from holdfast import together
-from holdfast.store import Store
-store, call, number, after = Store(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "after"
-with store.lock(1):
-    arm(call, number=number, after=after)
-    together.begin(store, "test", {{"copies": ["one", "two"]}}, None)
-    for name in ("one", "two"):
-        store.write(store.root / "made" / name, name.encode())
-    together.end(store, "test", None)
-"""
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.parametrize(
-    ("call", "number"),
-    [("replace", 1), ("replace", 2), ("replace", 3), ("fsync", 2), ("unlink", 1)],
-)
-def test_a_killed_undertaking_is_found_until_it_is_at_its_end(
-    call: str, number: int, moment: str, store: Store
-) -> None:
-    """Nothing of it is done where it is not noted; where it is not noted any more, all of it."""
-    ended = subprocess.run(
-        [sys.executable, "-c", UNDERTAKER, str(store.root), call, str(number), moment],
-        capture_output=True,
-        check=False,
-    )
-    assert ended.returncode == -9, ended.stderr
-    made = sorted(each.name for each in (store.root / "made").glob("*"))
-    with store.lock(1):
-        record = together.begun(store, "test")
-        assert together.is_unfinished(store, "test") == (record is not None)
-        if record is None:
-            assert made in ([], ["one", "two"])
-            return
-        assert record["copies"] == ["one", "two"]
-        together.end(store, "test", None)
-        assert together.begun(store, "test") is None
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 100_000])
-def test_the_note_of_an_undertaking_that_makes_no_sense(text: str, store: Store) -> None:
-    """It is found, says nothing, and can be ended."""
-    noted(store).write_text(text, encoding="utf-8")
-    assert together.begun(store, "test") == {}
-    with store.lock(1):
-        together.end(store, "test", None)
-    assert together.begun(store, "test") is None
-
-
-def test_an_undertaking_that_a_newer_release_noted_is_left_alone(store: Store) -> None:
-    path = noted(store, version=99)
-    with pytest.raises(NewerRecord):
-        together.begun(store, "test")
     assert path.exists()

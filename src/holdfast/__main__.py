@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -25,6 +26,13 @@ def _asked() -> list[str]:
 
 def main() -> int:
     asked = _asked()
+    if asked == ["mcp"]:
+        from holdfast import server
+
+        return server.main(sys.argv[2:])
+    # All else ends soon: it collects no garbage, and no plugin of pydantic is to change how our own models read.
+    gc.disable()
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     if asked == ["hook"]:
         from holdfast.hooks import launch
 
@@ -33,10 +41,6 @@ def main() -> int:
         from holdfast.hooks import statusline
 
         return statusline.main()
-    if asked == ["mcp"]:
-        from holdfast.server import main as server
-
-        return server.main(sys.argv[2:])
     from holdfast.cli.main import run
 
     return run()

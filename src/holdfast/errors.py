@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from os import PathLike
-from typing import TypeAlias
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the fast tier loads this module, and `typing` is not worth it
+    from os import PathLike
+    from typing import TypeAlias
 
 AnyPath: TypeAlias = "str | PathLike[str]"
 
@@ -46,7 +48,7 @@ class StateOutOfReach(StateUnreadable):
 
     def __init__(self, path: AnyPath, reason: str) -> None:
         super().__init__(path, reason)
-        self.hint = f"It stays as it is. See whose it is, and how the disk is: ls -ld {path}"
+        self.hint = f"It was left as it is. Check its owner and the disk: ls -ld {path}"
 
 
 class StateLocked(HoldfastError):
@@ -55,10 +57,9 @@ class StateLocked(HoldfastError):
     def __init__(self, path: AnyPath, waited: float) -> None:
         super().__init__(
             f"{path} was held by another process for {waited:g} s",
-            hint="Nothing was changed. Try again; if it stays so, look for a process that hangs.",
+            hint="Nothing was changed. Try again; if this persists, look for a process that hangs.",
         )
         self.path = path
-        self.waited = waited
 
 
 class StateUnwritable(HoldfastError):
@@ -70,12 +71,15 @@ class StateUnwritable(HoldfastError):
         self.reason = reason
 
 
-class HalfDone(HoldfastError):
-    """A step has failed, and so has taking back one before it. Whoever comes next goes on from there."""
+class StateChanged(HoldfastError):
+    """Somebody else wrote a state file between our look at it and our write; theirs stands."""
 
-    def __init__(self, error: BaseException) -> None:
-        cause = error.cause if isinstance(error, HoldfastError) else str(error)
-        super().__init__(cause, hint="It is half done, and will be gone on with: holdfast status")
+    def __init__(self, path: AnyPath) -> None:
+        super().__init__(
+            f"{path} was changed by somebody else at this moment",
+            hint="Nothing was changed by this command. Run it again.",
+        )
+        self.path = path
 
 
 class GitRefused(HoldfastError):
@@ -104,6 +108,6 @@ class DefinitionInvalid(HoldfastError):
 
     def __init__(self, path: AnyPath, problems: tuple[str, ...]) -> None:
         listed = "".join(f"\n  {problem}" for problem in problems)
-        super().__init__(f"{path} defines no workflow:{listed}", hint="Correct the file.")
+        super().__init__(f"{path} does not define a workflow:{listed}", hint="Correct the file.")
         self.path = path
         self.problems = problems

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from asking import EVERY, Codex, Gemini, log_of
 
-from holdfast.hooks import options
-from holdfast.locking import locked
-from holdfast.simulate import Session
+from holdfast import agents
+from holdfast.answers import request
+from holdfast.files.store import locked
 from holdfast.testing import Compactions, Project
-from holdfast.wire import agents
+from holdfast.testing.simulate import Session
 
 HOSTILE = [
     *({}, {"hook_event_name": 7}, {"hook_event_name": "PreCompact", "session_id": ["x"]}),
@@ -34,12 +34,12 @@ HOSTILE = [
         (["--agent=codex"], 0, "codex"),
         (["--agent", "codex", "--part=12"], 12, "codex"),
         (["--part", "1", "--agent", "nobody"], 1, "nobody"),
+        (["--later", "--agent", "qwen"], 0, "qwen"),
     ],
 )
 def test_options_in_any_order(arguments: list[str], part: int, agent: str) -> None:
     """With a space or an equals sign."""
-    found = options.read(arguments)
-    assert (found.part, found.agent) == (part, agent)
+    assert request.read_options(arguments) == (part, agent, "--later" in arguments)
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,13 @@ def test_options_in_any_order(arguments: list[str], part: int, agent: str) -> No
         *(["--part"], ["--part", "0"], ["--part", "x"], ["--part", "١"], ["--part", "-1"]),
         *(["--agent"], ["--agent="], ["--agent", "a", "--agent", "b"], ["part", "1"]),
         *(["--part", "1", "2"], ["--other", "x"], ["--part", "1", "--part", "2"]),
+        *(["--later=x"], ["--later", "--later"]),
     ],
 )
 def test_wrong_options(arguments: list[str], work: Project) -> None:
     """The log tells; the hook ends with nothing said and nothing done."""
-    with pytest.raises(ValueError, match=r"part|agent|other"):
-        options.read(arguments)
+    with pytest.raises(ValueError, match=r"part|agent|other|later"):
+        request.read_options(arguments)
     codex = Codex(work)
     codex.told = False
     done = codex.fire("PreCompact", *arguments, trigger="auto")
@@ -177,7 +178,9 @@ def test_handlers_and_domain_know_no_agent() -> None:
     top = Path(__file__).parents[2]
     contract = tomllib.loads((top / "pyproject.toml").read_text())["tool"]["importlinter"]
     layers = contract["contracts"][0]["layers"]
-    names = " | ".join(layers[layers.index("wire") + 1 :]).split(" | ")
+    (door,) = (number for number, layer in enumerate(layers) if "agents" in layer.split(" | "))
+    names = [*layers[door].split(" | "), *" | ".join(layers[door + 1 :]).split(" | ")]
+    names.remove("agents")
     places = [top / "handlers", *(top / "src" / "holdfast" / name for name in names)]
     below = [
         path

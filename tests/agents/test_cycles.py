@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from asking import EVERY, Asking, log_of
 
+from holdfast import agents
 from holdfast.testing import MovableClock, Project
-from holdfast.wire import agents
 
 HEADING = "# Workflow restored after the compaction: Work"
 
@@ -38,10 +38,11 @@ def test_the_guidance_comes_once_after_each_compaction(
         guidance = asking.restored()
         assert guidance.startswith(HEADING)
         assert guidance.count(HEADING) == 1
-        part = asking.context(asking.fire("SessionStart", "--part", "1", source="compact"))
         inline = "The guide, <kept> whole." in guidance
-        assert inline == (not part)
         assert inline == (name in {"copilot", "gemini"} or (name == "opencode" and told))
+        if told or not inline:  # whoever is not registered by us has no hooks for parts
+            part = asking.context(asking.fire("SessionStart", "--part", "1", source="compact"))
+            assert inline == (not part)
         assert asking.context(asking.prompt()) == ""
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from asking import EVERY
 
-from holdfast.room import units
+from holdfast import agents
+from holdfast.records import sessionlog
 from holdfast.testing import Project
-from holdfast.wire import agents
+from holdfast.text.room import units
 
 INLINED = ["copilot", "gemini", "opencode"]
 
@@ -19,7 +18,7 @@ def test_what_fits_is_whole_and_what_does_not_is_named(
     name: str, holdfast_project: Project
 ) -> None:
     """With the reason; the longest texts that the guidance may have leave their room to it."""
-    project, room = holdfast_project, agents.named(name).takes.room
+    project, room = holdfast_project, agents.named(name).capabilities.room
     sizes = {"a": 20_000, "b": 40_000, "c": 15_000, "d": 3_000}
     for each, size in sizes.items():
         project.write(f"docs/{each}.md", f"{each * 79}\n" * (size // 80))
@@ -101,8 +100,11 @@ def test_what_is_delivered_inline_is_noted(holdfast_project: Project) -> None:
     asking = EVERY["gemini"](holdfast_project)
     asking.compacts()
     asking.restored()
-    (noted,) = holdfast_project.home.glob(".local/state/holdfast/deliveries/*.jsonl")
-    assert list(json.loads(noted.read_text())["sent"].values()) == [[1, 1]]
+    state_dir = str(holdfast_project.home / ".local/state/holdfast")
+    (noted,) = sessionlog.parse(
+        sessionlog.content(state_dir, asking.session), [sessionlog.DELIVERED]
+    )
+    assert list(noted["sent"].values()) == [[1, 1]]
     holdfast_project.write("docs/a.md", "another text\n")
     asking.compacts()
     assert "changed since the last restore" in asking.restored()

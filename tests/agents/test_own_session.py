@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from holdfast.project import AGENT_VARIABLES, Surroundings
+from holdfast.config.project import AGENT_VARIABLES, Surroundings
 from holdfast.testing import Compactions, Project
 
 _TELLING = [each.session for each in AGENT_VARIABLES.values() if each.session]

@@ -16,21 +16,22 @@ from typing import Any
 import pytest
 from asking import TIME, Asking, Copilot, Gemini
 
-from holdfast.locking import locked
-from holdfast.project import Surroundings
-from holdfast.simulate import encode
+from holdfast.config.project import Surroundings
+from holdfast.files.store import locked
+from holdfast.records import sessionlog
 from holdfast.testing import Project
+from holdfast.testing.simulate import encode
 
 RESTORED = "# Workflow restored after the compaction: Work"
-RESUMED = "# Workflow taken up again with the resumed session: Work"
+RESUMED = "# Workflow continued in the resumed session: Work"
 # As Copilot writes down that a compaction begins.
 START = {"type": "session.compaction_start", "id": "0", "timestamp": TIME, "data": {}}
 
 
-def kept(project: Project, kind: str) -> list[Path]:
-    """What the user's folder has of that kind."""
-    folder = Path(Surroundings.from_environment(project.environment()).state_dir or "") / kind
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+def log_of(asking: Asking) -> Path:
+    """The log of the session."""
+    state_dir = Surroundings.from_environment(asking.project.environment()).state_dir
+    return Path(sessionlog.path_of(state_dir or "", asking.session))
 
 
 def compacted(kind: type[Asking], project: Project) -> Asking:
@@ -61,6 +62,7 @@ def test_of_prompts_at_the_same_moment_one_is_told(kind: type[Asking], work: Pro
     assert asking.context(asking.prompt()) == ""
 
 
+@pytest.mark.long
 @PROMPTED
 def test_whoever_is_killed_before_it_has_told_leaves_it_to_the_next(
     kind: type[Asking], work: Project
@@ -115,23 +117,6 @@ def test_what_was_switched_off_is_not_told(kind: type[Asking], work: Project) ->
     assert asking.context(asking.prompt()) == ""
     work.write(".claude/holdfast.toml", "")
     assert asking.context(asking.prompt()) == ""
-
-
-@PROMPTED
-def test_records_of_sessions_that_never_come_back_are_pruned(
-    kind: type[Asking], work: Project
-) -> None:
-    """After a month, as all records of sessions."""
-    compacted(kind, work)
-    for each in [*kept(work, "transcribed"), *kept(work, "pending")]:
-        os.utime(each, (0, 0))
-    other = kind(work, "another")
-    other.fire("SessionStart", source="startup")
-    other.prompt()
-    other.compacts()
-    other.prompt()
-    assert len(kept(work, "transcribed")) == 2  # the record of the other, and its lock
-    assert not [each for each in kept(work, "pending") if each.suffix != ".lock"]
 
 
 def test_a_cancelled_compaction_of_copilot_is_not_told(work: Project) -> None:
@@ -402,8 +387,8 @@ def test_a_long_transcript_is_read_once(work: Project) -> None:
     gemini.fire("PreCompact", trigger="auto")
     gemini.writes(*({"id": str(number), "content": "x" * 1000} for number in range(3000)))
     assert gemini.context(gemini.prompt()) == ""
-    noted = next(each for each in kept(work, "transcribed") if each.suffix == ".json")
-    assert json.loads(noted.read_bytes())["offset"] == gemini.transcript.stat().st_size
+    noted = sessionlog.last(log_of(gemini).read_bytes(), "transcript")
+    assert noted["offset"] == gemini.transcript.stat().st_size
     gemini.compresses("1")
     assert gemini.context(gemini.prompt()).startswith(RESTORED)
 
@@ -414,7 +399,6 @@ def test_who_cannot_be_alone_says_nothing(work: Project) -> None:
     gemini.compacts()
     gemini.prompt()
     gemini.compresses("next")
-    lock = next(each for each in kept(work, "transcribed") if each.suffix == ".lock")
-    with locked(lock, 0):
+    with locked(log_of(gemini).with_suffix(".lock"), 0):
         assert gemini.context(gemini.prompt()) == ""
     assert gemini.context(gemini.prompt()).startswith(RESTORED)

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import pytest
 from asking import SNAPSHOT, TIME, Asking, Copilot, Gemini
 
-from holdfast import hooklog, transcribed
-from holdfast.capabilities import Capabilities
+from holdfast.agents import events, replies
+from holdfast.agents.late import transcripts
 from holdfast.clock import Clock
-from holdfast.hooks import dispatch
-from holdfast.project import Surroundings
-from holdfast.room import Room
-from holdfast.simulate import encode
+from holdfast.config.capabilities import Capabilities
+from holdfast.config.project import Surroundings
+from holdfast.handlers import dispatch
 from holdfast.testing import Project
-from holdfast.wire import events, replies
+from holdfast.testing.simulate import encode
+from holdfast.text.room import Room
 
 RESTORED = "# Workflow restored after the compaction: Work"
 MB = 1024 * 1024
@@ -101,8 +101,8 @@ def test_a_compaction_that_never_ends_is_waited_for_once(work: Project) -> None:
     first = timed(copilot)
     rest = [timed(copilot) for _ in range(3)]
     assert [told for told, _ in (first, *rest)] == [""] * 4
-    assert first[1] > transcribed._PATIENCE
-    assert min(seconds for _, seconds in rest) < first[1] - transcribed._PATIENCE / 2
+    assert first[1] > transcripts._PATIENCE
+    assert min(seconds for _, seconds in rest) < first[1] - transcripts._PATIENCE / 2
 
 
 def test_a_start_and_a_prompt_wait_once_for_a_compaction_that_never_ends(work: Project) -> None:
@@ -114,8 +114,8 @@ def test_a_start_and_a_prompt_wait_once_for_a_compaction_that_never_ends(work: P
     copilot.fire("SessionStart", source="resume")
     between = time.monotonic()
     copilot.prompt()
-    assert between - begun > transcribed._PATIENCE
-    assert time.monotonic() - between < between - begun - transcribed._PATIENCE / 2
+    assert between - begun > transcripts._PATIENCE
+    assert time.monotonic() - between < between - begun - transcripts._PATIENCE / 2
 
 
 def test_a_compaction_that_never_ends_does_not_hide_the_next_one(work: Project) -> None:
@@ -288,14 +288,14 @@ def test_a_start_that_would_not_stay_is_told_with_a_prompt_without_any_transcrip
     takes = Capabilities(room=Room(60_000), keeps_starts=False)
     assert takes.prompted
     here = Surroundings.from_environment(work.environment())._replace(
-        cwd=str(work.root), takes=takes
+        cwd=str(work.root), capabilities=takes
     )
 
     def answered(event: str, **fields: object) -> replies.Reply:
         payload = {"hook_event_name": event, "session_id": "s", "cwd": str(work.root), **fields}
         with ExitStack() as afterwards:
-            clock, entry = Clock.from_environment(), hooklog.Entry()
-            return dispatch.answer(events.parse(payload), here, clock, entry, afterwards)
+            clock = Clock.from_environment()
+            return dispatch.answer(events.parse(payload), here, clock, afterwards).reply
 
     assert answered("SessionStart", source="startup") == replies.Nothing()
     assert isinstance(answered("UserPromptSubmit", prompt="x"), replies.Restored)

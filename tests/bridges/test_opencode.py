@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridged import COMPACTING, TRANSFORM, Answer, Host, Session, change
-from holdfast import bridges
+from holdfast.agents import clients
 
 pytestmark = pytest.mark.needs("node", "git")
 
@@ -23,7 +23,7 @@ HOLDFAST = str(Path(sys.executable).parent / "holdfast")
 SALT = "Never forget the salt"
 GUIDE = "".join(f"guide, line {line}: words that only this file has\n" for line in range(300))
 RESTORED = "# Workflow restored after the compaction: The long way"
-RESUMED = "# Workflow taken up again with the resumed session: The long way"
+RESUMED = "# Workflow continued in the resumed session: The long way"
 NAMED = 'The workflow "The long way" is kept in this project'
 
 
@@ -75,7 +75,7 @@ def plugin(tmp_path: Path) -> Callable[..., Path]:
     """Write the plugin down, as it starts that program."""
 
     def written(*program: str, name: str = "holdfast.js", patience: int | None = None) -> Path:
-        text = bridges.for_opencode(program or [HOLDFAST])
+        text = clients.opencode_plugin(program or [HOLDFAST])
         if patience is not None:
             text = change(text, "const PATIENCE = 10_000", f"const PATIENCE = {patience}")
         file = tmp_path / "plugins" / name
@@ -134,7 +134,7 @@ def test_after_a_compaction_all_is_told_once_in_each_request(host: Host, project
     assert [said for _, said in answer.texts[-2:]] == [text, "Second question"]
     assert told(host.request(session.assistant("Noted.").user("Third question"))) == [text]
     assert [each["message"] for each in host.shown] == [
-        "Workflow restored: The long way, phase 1/3 (Look)"
+        "✅ Workflow restored: The long way, Phase 1/3 (Look)"
     ]
 
 
@@ -293,8 +293,9 @@ def test_a_phase_advanced_from_the_shell_is_the_sessions(host: Host, project: Pa
     session = Session(project).user("First question")
     host.know(session)
     env = host.call("shell.env", {"cwd": str(project), "sessionID": session.id}, {"env": {}}).output
-    holdfast(project, "phase", "next", session=env["env"]["CLAUDE_CODE_SESSION_ID"])
     holdfast(project, "start", "Another", "--type", "custom", "--phases", "One,Two")
+    shell = env["env"]["CLAUDE_CODE_SESSION_ID"]
+    holdfast(project, "phase", "next", "-w", "The long way", session=shell)
     (text,) = told(host.request(session.assistant("Noted.").compacting().summary("S.").user("On")))
     assert text.startswith(RESTORED)
     assert "is in phase 2 of 3: Build" in text
@@ -682,9 +683,9 @@ def test_a_project_without_a_workflow_costs_little(
 @given(st.lists(st.text(), min_size=1))
 def test_the_program_is_found_again(program: list[str]) -> None:
     """Whatever it is called."""
-    text = bridges.for_opencode(program)
-    assert bridges.program_in(text) == program
-    assert len(text.splitlines()) == len(bridges.for_opencode(["holdfast"]).splitlines())
+    text = clients.opencode_plugin(program)
+    assert clients.program_in(text) == program
+    assert len(text.splitlines()) == len(clients.opencode_plugin(["holdfast"]).splitlines())
 
 
 @pytest.mark.parametrize(
@@ -701,4 +702,4 @@ def test_the_program_is_found_again(program: list[str]) -> None:
 )
 def test_another_plugin_has_no_program(text: str) -> None:
     """A file of that name may be somebody else's."""
-    assert bridges.program_in(text) is None
+    assert clients.program_in(text) is None

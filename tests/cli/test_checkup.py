@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast import payloads, registration, sync
-from holdfast.checkup import client, kept, registered
-from holdfast.checkup.finding import Finding
-from holdfast.clients import CLAUDE, CLIENTS
-from holdfast.project import Surroundings
-from holdfast.registration import Program
-from holdfast.sources import lacking
+from holdfast.agents import clients
+from holdfast.agents.clients import CLAUDE, CLIENTS
+from holdfast.config.project import Surroundings
+from holdfast.setup import registration
+from holdfast.setup.clientsettings import lacking
+from holdfast.setup.doctor import Finding, project, registered
+from holdfast.setup.registration import Program
 from holdfast.testing import Compactions, Project
+from holdfast.workflows import sync
 
 COMMAND = Path(sys.executable).parent / "holdfast"
 
@@ -58,8 +59,8 @@ class Patient(NamedTuple):
         """What is found of the project alone, without starting a hook."""
         environment, root = self.project.environment(), str(self.project.root)
         here = Surroundings.from_environment(environment)._replace(cwd=root)
-        synced = sync.run(root, None, here, self.project.clock, wait=None)
-        found = kept.examine(synced, here)
+        view = sync.survey(None, here, self.project.clock)
+        found = project.examine(view, here)
         return [each for each in found if each.level == level]
 
     def do(self, fix: str) -> None:
@@ -103,7 +104,7 @@ def test_nothing_is_wrong(patient: Patient) -> None:
     fine = {"good", "note"}
     checks = {each["check"]: each for each in found["findings"] if each["level"] in fine}
     assert {"hooks", "command", "client", "settings", "folders", "state", "log"} <= set(checks)
-    assert f"answers {len(payloads.names())} recorded payloads" in checks["command"]["what"]
+    assert f"answers {len(clients.payload_names())} recorded payloads" in checks["command"]["what"]
     done = patient.project.run("doctor")
     assert done.stdout.endswith("Nothing is wrong.\n")
 
@@ -182,7 +183,7 @@ def test_what_a_repository_names_is_not_started(patient: Patient, tmp_path: Path
     hooks["PreCompact"][0]["hooks"].append({**shell, "args": [*shell["args"], "hook"]})
     patient.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
     notes = [each["what"] for each in patient.found("note")]
-    assert f"{trap} was not tried" in notes
+    assert f"{trap} was not tested" in notes
     assert not (tmp_path / "sprung").exists()
     assert not (tmp_path / "x").exists()
 
@@ -247,7 +248,7 @@ def test_a_line_that_only_a_shell_understands_is_not_called_missing(patient: Pat
     }
     patient.register(hooks)
     whats = [each["what"] for each in patient.found("note", "wrong")]
-    assert '`"$CLAUDE_PROJECT_DIR"/v/holdfast hook` was not tried' in whats
+    assert '`"$CLAUDE_PROJECT_DIR"/v/holdfast hook` was not tested' in whats
     assert not [what for what in whats if "`cd`" in what]
 
 
@@ -259,7 +260,10 @@ def test_what_install_registers_answers_an_agent(name: str, patient: Patient) ->
     wrong = [each["check"] for each in found if each["level"] == "wrong"]
     assert wrong == (["trust"] if name == "codex" else [])
     (tried,) = [each["what"] for each in found if each["check"] == "command"]
-    assert f"hook --agent {name}` answers {len(payloads.names(name))} recorded payloads" in tried
+    assert (
+        f"hook --agent {name}` answers {len(clients.payload_names(name))} recorded payloads"
+        in tried
+    )
     assert "delivery" not in {each["check"] for each in found}
 
 
@@ -274,11 +278,11 @@ def test_the_version_of_an_agent(name: str, patient: Patient) -> None:
         says = printed.get(name, "{}").format(version)
         program.write_text(f"#!/bin/sh\ncat <<'E'\n{says}\nE\n", encoding="utf-8")
         program.chmod(0o755)
-        (found,) = client.examine(agent)
+        (found,) = registered.examine_client(agent)
         newer_claude = name == "claude" and version == "999.0.0"
         assert (found.level, version in found.what) == ("good" if newer_claude else level, True)
     program.unlink()
-    (found,) = client.examine(agent)
+    (found,) = registered.examine_client(agent)
     assert found.what.startswith(f"no `{agent.program}` on the PATH")
 
 
@@ -328,7 +332,7 @@ def test_a_file_in_the_place_of_a_folder(holdfast_project: Project, patient: Pat
         path.parent.rmdir()
     (holdfast_project.root / "untracked" / "workflow-state").rmdir()
     holdfast_project.write("untracked/workflow-state", "a file")
-    found = next(each for each in patient.kept() if each.cause == "it is no folder")
+    found = next(each for each in patient.kept() if each.cause == "it is not a folder")
     patient.do(found.fix)
     assert patient.kept() == []
 
@@ -373,9 +377,10 @@ def test_a_wrong_key_in_the_settings(patient: Patient) -> None:
 def test_what_is_not_registered(change: Callable[[dict[str, Any]], object], words: str) -> None:
     """A wrong matcher, a missing event, a part too few."""
     hooks = registration.hooks()
-    assert lacking(list(registration.registered(hooks)), parts=12) == []
+    due = registration.registered(hooks)
+    assert lacking(due, due) == []
     change(hooks)
-    assert words in "; ".join(lacking(list(registration.registered(hooks)), parts=12))
+    assert words in "; ".join(lacking(registration.registered(hooks), due))
 
 
 def test_a_wrong_matcher(patient: Patient) -> None:
@@ -403,10 +408,11 @@ def test_fewer_parts_than_the_settings_say(patient: Patient) -> None:
 def test_a_matcher_in_other_words_is_right() -> None:
     """The client takes it for a pattern."""
     hooks = registration.hooks()
+    due = registration.registered(hooks)
     hooks["PreCompact"][0]["matcher"] = "*"
     hooks["SessionStart"][0]["matcher"] = "startup|resume|clear|compact|fork"
     hooks["PreToolUse"][0]["matcher"] = "(Multi|Notebook)?Edit|Write"
-    assert lacking(list(registration.registered(hooks)), parts=12) == []
+    assert lacking(registration.registered(hooks), due) == []
 
 
 def test_a_finished_workflow_is_left_over(patient: Patient) -> None:
@@ -495,11 +501,13 @@ def test_nothing_is_registered(patient: Patient) -> None:
 def test_a_client_that_is_too_old_or_missing(patient: Patient) -> None:
     """It may still work, so it is only a note."""
     program = patient.programs / "claude"
-    for says, words in (("1.0.3 (Claude Code)", "1.0.3 is older"), ("what", "tells no version")):
+    for says, words in (("1.0.3 (Claude Code)", "1.0.3 is older"), ("what", "prints no version")):
         program.write_text(f"#!/bin/sh\necho '{says}'\n", encoding="utf-8")
-        assert [words in each.what for each in client.examine()] == [True]
+        assert [words in each.what for each in registered.examine_client()] == [True]
     program.unlink()
-    assert ["no `claude` on the PATH" in each.what for each in client.examine()] == [True]
+    assert ["no `claude` on the PATH" in each.what for each in registered.examine_client()] == [
+        True
+    ]
 
 
 def test_git_sees_the_state(patient: Patient) -> None:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast import payloads, registration
-from holdfast.checkup import registered
-from holdfast.checkup.finding import Finding
-from holdfast.clients import CLIENTS, Client
-from holdfast.project import Surroundings
-from holdfast.registration import Program
+from holdfast.agents import clients
+from holdfast.agents.clients import CLIENTS, Client
+from holdfast.config.project import Surroundings
+from holdfast.setup import registration
+from holdfast.setup.doctor import Finding, registered
+from holdfast.setup.registration import Program
 from holdfast.testing import Project
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_wrong_with_an_agent(agent: Agent) -> None:
     """Each payload of its own was given to its own hook."""
     assert agent.found() == []
     (tried,) = [each.what for each in agent.found("good") if each.check == "command"]
-    count = len(payloads.names(agent.client.name))
+    count = len(clients.payload_names(agent.client.name))
     assert f"hook --agent {agent.client.name}` answers {count} recorded payloads" in tried
 
 
@@ -142,7 +142,7 @@ def test_an_old_entry_of_an_agent(agent: Agent) -> None:
         (
             "copilot",
             lambda hooks: hooks["PreCompact"][0].update(matcher=""),
-            "PreCompact: Copilot takes no empty matcher",
+            "PreCompact: Copilot does not accept an empty matcher",
         ),
         (
             "copilot",
@@ -176,7 +176,7 @@ def test_what_keeps_the_hooks_of_an_agent_from_running(
 ) -> None:
     """`install` puts it right."""
     agent.register(change)
-    found = [each for each in agent.found() if each.what == "not all is registered"]
+    found = [each for each in agent.found() if each.what == "not everything is registered"]
     assert [(each.cause, each.fix) for each in found] == [
         (cause, f"holdfast install --agent {agent.client.name}")
     ]
@@ -222,12 +222,12 @@ def test_the_plugins_hooks_that_codex_was_not_told_to_trust(agent: Agent) -> Non
     notes = agent.file.parent / "config.toml"
     enabled = '[plugins."holdfast@holdfast"]\nenabled = true\n'
     notes.write_text(enabled, encoding="utf-8")
-    what = "Codex was not told to trust 20 of 20 hooks of the plugin holdfast@holdfast"
+    what = "Codex was not told to trust 21 of 21 hooks of the plugin holdfast@holdfast"
     assert [each.what for each in agent.found() if each.check == "trust"] == [what]
     keys = [f"session_start:1:{part}" for part in range(12)]
     keys += [f"{event}:0:0" for event in ("pre_compact", "post_compact", "session_start")]
     keys += [f"{event}:0:0" for event in ("pre_tool_use", "subagent_start", "subagent_stop")]
-    keys += ["post_tool_use:0:0", "post_tool_use:1:0"]
+    keys += ["post_tool_use:0:0", "post_tool_use:1:0", "pre_compact:1:0"]
     tables = [
         f'[hooks.state."holdfast@holdfast:hooks/hooks.json:{key}"]\ntrusted_hash = "sha256:0"\n'
         for key in keys
@@ -285,4 +285,4 @@ def test_the_plugin_for_opencode(holdfast_project: Project, tmp_path: Path) -> N
     file.write_text(text, encoding="utf-8")
     assert "plugin: it is not the plugin of this release" in causes()[0]
     file.write_text("export const Mine = 1\n", encoding="utf-8")
-    assert f"{file} is in the place of the plugin: it is no plugin of Holdfast" in causes()
+    assert f"{file} is not as opencode takes it: it is not a plugin of Holdfast" in causes()

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from holdfast.project import AGENT_VARIABLES
+from holdfast.config.project import AGENT_VARIABLES
 from holdfast.testing import Compactions, MovableClock, Project
 
 
@@ -59,7 +59,7 @@ def test_phases_know_their_names(holdfast_project: Project) -> None:
         (["phase", "set", "1", "--status", "odd"], "Invalid value"),
         (["context", "novalue"], "not of the form key=value"),
         (["context"], "Nothing to do"),
-        (["context", "--drop", "nothing"], "there is no context value 'nothing'"),
+        (["context", "--drop", "nothing"], "not there: nothing"),
         (["remind", "--drop", "nothing"], "not there: nothing"),
         (["block", "--clear"], "is not blocked"),
         (["undo"], "there is no earlier state"),
@@ -283,6 +283,9 @@ def test_the_demo_plays(holdfast_project: Project) -> None:
         "Workflow restored: User Auth",
         "phase 2 of 3: Build.",
         "15 minutes",
+        "squash",
+        "@docs/auth-guide.md  sent in part 1",
+        "valid, format canonical",
         "Workflow completed",
     ):
         assert fact in shown
@@ -623,4 +626,7 @@ def test_a_command_loads_what_it_needs(words: list[str], holdfast_project: Proje
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     groups = {f"holdfast.cli.{each}" for each in ("gate", "skill", "orchestrate", "pipeline")}
     assert "holdfast.cli.main" in loaded
-    assert not loaded & {*groups, "pydantic", "holdfast.cli.installer", "holdfast.cli.doctor"}
+    formats = {
+        f"holdfast.formats.{name}" for name in ("gated", "skill", "orchestrator", "pipeline")
+    }
+    assert not loaded & {*groups, *formats, "holdfast.cli.installer", "holdfast.cli.doctor"}

@@ -73,16 +73,16 @@ def test_a_part_that_is_missing(holdfast_project: Project, told: list[str]) -> N
     code, lines = doctor(holdfast_project, BOUNDARY, contexts(told[:3]))
     assert code == 1
     assert lines[-1].split("  ", 1)[0] == "part 3 of 3"
-    assert "no hook said it; is it registered?" in lines[-1]
+    assert "no hook printed it; is it registered?" in lines[-1]
     code, lines = doctor(holdfast_project, BOUNDARY, said(told[3]), contexts(told[:3]))
-    assert "the hook said it, and the client did not pass it on" in lines[-1]
+    assert "the hook printed it, but the client did not pass it on" in lines[-1]
 
 
 def test_a_preview_in_place_of_the_guidance(holdfast_project: Project, told: list[str]) -> None:
     """What the client does with a text that it finds too long."""
     code, lines = doctor(holdfast_project, BOUNDARY, said(told[0]), contexts([PREVIEW, *told[1:]]))
     assert code == 1
-    assert lines[1].startswith("guidance       MISSING  the client put a preview in its place")
+    assert lines[1].startswith("guidance       MISSING  the client replaced it with a preview")
 
 
 def test_registered_twice(holdfast_project: Project, told: list[str]) -> None:
@@ -110,7 +110,7 @@ def test_only_what_is_behind_the_last_compaction_counts(
     """What came before has left the context."""
     code, lines = doctor(holdfast_project, BOUNDARY, contexts(told), BOUNDARY)
     assert code == 1
-    assert "no hook said it" in lines[1]
+    assert "no hook printed it" in lines[1]
     other = attachment("hook_additional_context", content=told, hookName="UserPromptSubmit")
     assert doctor(holdfast_project, BOUNDARY, other)[0] == 1
     resumed = attachment("hook_success", content="", stdout="", hookName="SessionStart:resume")
@@ -135,7 +135,7 @@ def test_no_transcript_no_compaction(holdfast_project: Project, tmp_path: Path) 
     assert (done.returncode, "--transcript FILE" in done.stderr) == (1, True)
     empty = tmp_path / "empty.jsonl"
     empty.write_bytes(b"")
-    for path, words in ((empty, "tells of no compaction"), (tmp_path / "gone", "No such file")):
+    for path, words in ((empty, "shows no compaction"), (tmp_path / "gone", "No such file")):
         done = holdfast_project.run("doctor", "--delivery", "--transcript", str(path), check=False)
         assert (done.returncode, words in done.stderr) == (1, True)
 

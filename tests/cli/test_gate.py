@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gatedwork import FOLDER, NAMES, RUN, URL, put, read, status, tree
-from holdfast.cli.gate.group import gate as group
+from gatedwork import FOLDER, NAMES, RUN, URL, put, read, status, tree, write_artefacts
+from holdfast.cli.gate.commands import gate as group
 from holdfast.testing import Project
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +38,7 @@ def refused(project: Project, *arguments: str) -> str:
 def feature(holdfast_project: Project) -> Project:
     """One that has just begun."""
     gate(holdfast_project, "start", "user-auth", "--title", "User Auth")
+    write_artefacts(holdfast_project)
     return holdfast_project
 
 
@@ -82,7 +83,7 @@ def test_creators_and_reviewers_only_read(role: str, feature: Project) -> None:
         line = refused(feature, "--role", role, name, *arguments.get(name, []))
         assert line == (
             f"holdfast: a {role} does not change the state "
-            "Report the outcome to the orchestrator, who gives this command."
+            "Report the outcome to the orchestrator, who runs this command."
         ), name
     for name in READING:
         assert gate(feature, "--role", role, name)
@@ -189,7 +190,7 @@ def test_a_text_comes_as_argument_from_a_file_or_from_stdin(feature: Project) ->
     assert piped(feature, "from stdin\n", "revise", "-").returncode == 0
     assert status(feature, 1)["current_feedback"] == "from stdin"
     gate(feature, "submit")
-    gate(feature, "approve-internal", "x")
+    gate(feature, "approve-internal", "x", "--pr", "7")
     comments = json.dumps([comment(1, "README.md", "from the service")])
     assert piped(feature, comments, "request-changes", "--comments", "-").returncode == 0
     assert "from the service" in status(feature, 1)["current_feedback"]
@@ -285,6 +286,7 @@ def test_reconcile_shows_and_repairs(feature: Project) -> None:
 def test_a_command_takes_the_session_along(feature: Project) -> None:
     """Whoever changes a feature works on it; -w means another one."""
     gate(feature, "start", "search", "--title", "Search")
+    write_artefacts(feature, "search")
     assert "Search" in gate(feature, "submit")
     assert "User Auth" in gate(feature, "submit", "-w", "user-auth")
     assert "User Auth" in gate(feature, "status")
@@ -317,3 +319,42 @@ def test_a_title_and_a_cancelled_feature(feature: Project) -> None:
     assert read(feature)["status"] == "cancelled"
     assert "is cancelled" in refused(feature, "submit", "-w", "user-auth")
     assert feature.run("status", session=HERE, check=False).returncode in {0, 1}
+
+
+# Prints which formats were loaded, and which files were opened.
+WATCHED = """
+import atexit, sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+loaded = lambda: [name for name in sys.modules if name.startswith("holdfast.formats.")]
+atexit.register(lambda: print("SEEN", *loaded(), *opened, file=sys.stderr))
+from holdfast.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("session", [HERE, "another"])
+@pytest.mark.parametrize("arguments", [["approve"], ["status"], ["cancel"]])
+def test_a_command_looks_at_gated_features_alone(
+    arguments: list[str], session: str, feature: Project
+) -> None:
+    """No other format is loaded, and neither CLAUDE.local.md nor a plan is read."""
+    gate(feature, "submit")
+    gate(feature, "approve-internal", "good", "--pr", "7")
+    feature.declare("Something else")
+    feature.plan("00001-more", {"A": ["x"]})
+    feature.write(".claude/agent-state.json", "{}")
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, "gate", *arguments],
+        cwd=feature.root,
+        env=feature.environment(session),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seen = done.stderr.partition("SEEN")[2].split()
+    others = ("canonical", "skill", "orchestrator", "pipeline")
+    assert any(name.startswith("holdfast.formats.gated") for name in seen)
+    assert not [name for name in seen if name.startswith(tuple(f"holdfast.formats.{o}" for o in others))]  # fmt: skip
+    elsewhere = ("CLAUDE.local.md", "PLAN.md", "agent-state.json")
+    assert not [path for path in seen if path.endswith(elsewhere)]

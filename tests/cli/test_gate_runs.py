@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import frontmatter
 import pytest
 
 from gatedwork import APPROVE_PHASE, FOLDER, NAMES, SLUG, killed_at_rename, place, read, tree, walk
-from holdfast.cli.gate.group import gate as group
+from holdfast.cli.gate.commands import gate as group
 from holdfast.testing import Project
 
 COMMANDS = Path(__file__).parents[2] / "commands"
@@ -81,12 +82,12 @@ def test_a_slug_is_made_of_the_title(project: Project) -> None:
 
 @pytest.mark.parametrize("slug", ["../x", "a/b", ".hidden", "Upper", "a" * 65, "-x", "x y", "."])
 def test_a_slug_is_checked(slug: str, project: Project) -> None:
-    assert "is no slug" in refused(project, "start", "--title", "T", "--", slug)
+    assert "is not a slug" in refused(project, "start", "--title", "T", "--", slug)
     assert not (project.root / "workflow").exists()
 
 
 def test_a_title_without_letters_makes_no_slug(project: Project) -> None:
-    assert "is no slug" in refused(project, "start", "--title", "你好")
+    assert "is not a slug" in refused(project, "start", "--title", "你好")
 
 
 def test_one_that_is_there_is_not_begun_again(project: Project) -> None:
@@ -154,7 +155,7 @@ def test_every_writing_command_commits_when_asked(project: Project) -> None:
     gate(project, "submit", "--commit")
     gate(project, "revise", "More.", "--commit")
     gate(project, "submit", "--commit", "-m", "Define  user\nauth requirements")
-    gate(project, "approve-internal", "Good.", "--commit")
+    gate(project, "approve-internal", "Good.", "--pr", "7", "--commit")
     gate(project, "approve", "--commit")
     gate(project, "regress", NAMES[0], "Say more.", "--commit")
     gate(project, "escalate", "Stuck.", "--commit")
@@ -192,7 +193,7 @@ def test_what_git_would_refuse_is_asked_before_anything_changes(project: Project
     project.write(".gitignore", "")
     project.git("config", "--unset", "user.email")
     project.git("config", "user.useConfigOnly", "true")
-    assert "whose commits" in refused(project, "start", SLUG, "--title", "T", "--commit")
+    assert "no name and address" in refused(project, "start", SLUG, "--title", "T", "--commit")
     assert not (project.root / "workflow").exists()
 
 
@@ -252,15 +253,19 @@ def test_a_conflict_is_named_by_the_dry_run_and_refused(project: Project) -> Non
     assert (project.root / "docs/requirements.md").read_bytes() == b"the requirements\n"
 
 
-def test_a_commit_that_a_hook_refused_is_made_by_the_same_command(project: Project) -> None:
+def test_a_commit_that_a_hook_refused_is_made_by_the_git_command_that_is_told(
+    project: Project,
+) -> None:
     start(project, "--commit")
     complete(project)
     hook = project.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
-    assert "git commit refused" in refused(project, "finalize", "--commit")
+    told = refused(project, "finalize", "--commit")
+    assert "git commit refused" in told
     assert not (project.root / FOLDER).exists()
     hook.unlink()
-    assert "committed" in gate(project, "finalize", "--commit")
+    subprocess.run(shlex.split(told.partition("only the commit is missing: ")[2]), check=True)
+    assert subjects(project)[0].startswith("[workflow] 05-documentation: Finalize the workflow")
     assert project.git("status", "--porcelain") == ""
 
 
@@ -309,7 +314,7 @@ def test_what_was_interrupted_is_finished_before_it_is_judged(project: Project) 
         assert killed_at_rename(project, number, "gate", "approve") == -9
     (project.root / FOLDER / NAMES[1] / "status.json").unlink()
     done = project.run("gate", "recover", "--yes")
-    assert "a command was interrupted" in done.stdout
+    assert "interrupted command was completed" in done.stderr
     assert read(project)["current_phase"] == NAMES[1]
     gate(project, "validate")
 

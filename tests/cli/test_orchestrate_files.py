@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.files.store import Store
 from holdfast.formats.orchestrator import files
 from holdfast.testing import Compactions, Project
 from orchestrated import example, log, put, state
@@ -29,7 +30,7 @@ def told(project: Project, *arguments: str) -> Any:
 
 
 def refused(project: Project, *arguments: str, session: str | None = HERE) -> str:
-    """What a command says that must fail, and that the state is as it was."""
+    """Run a command that must fail and leave the state as it was; return what it says."""
     path = project.root / files.STATE
     before = path.read_bytes() if path.exists() else None
     done = project.run("orchestrate", *arguments, session=session, check=False)
@@ -83,11 +84,11 @@ def test_checkpoint_and_restore(project: Project) -> None:
     assert "parted" not in orchestrate(project, "status")
     project.git("checkout", "-q", "--orphan", "other")
     project.git("commit", "-q", "--allow-empty", "-m", "of nothing")
-    assert "State and git have parted" in orchestrate(project, "status")
+    assert "State and git have diverged" in orchestrate(project, "status")
 
 
 def test_restore_asks_where_somebody_can_answer(project: Project) -> None:
-    """A no leaves all as it is."""
+    """Answering no changes nothing."""
     orchestrate(project, "checkpoint")
     before = (project.root / files.STATE).read_bytes()
     ours, theirs = pty.openpty()
@@ -111,7 +112,7 @@ def test_restore_asks_where_somebody_can_answer(project: Project) -> None:
 def test_a_damaged_state_is_told_and_gone_on_from(
     project: Project, compaction_cycle: Compactions
 ) -> None:
-    """By hooks without a write, by a command with one."""
+    """Hooks do it without writing; a command writes."""
     orchestrate(project, "checkpoint")
     put(project, '{"orchestrator":')
     cycle = compaction_cycle(session=HERE)
@@ -128,10 +129,10 @@ def test_a_damaged_state_is_told_and_gone_on_from(
 def test_a_compaction_takes_a_checkpoint_when_something_is_new(
     project: Project, compaction_cycle: Compactions
 ) -> None:
-    """And the briefing names it."""
+    """The briefing names it."""
     assert "checkpoint-001.json" in compaction_cycle(session=HERE).guidance
     compaction_cycle(session=HERE)
-    assert [path.name for path in files.snapshots(project.root)] == ["checkpoint-001.json"]
+    assert [path.name for path in files.snapshots(Store(project.root))] == ["checkpoint-001.json"]
     orchestrate(project, "warn", "something new")
     assert "checkpoint-002.json" in compaction_cycle(session=HERE).guidance
 
@@ -140,7 +141,7 @@ def test_a_played_compaction_takes_no_checkpoint(project: Project) -> None:
     """`simulate` only shows; a real checkpoint would be one that nothing was compacted for."""
     project.run("simulate", session=HERE)
     project.run("simulate", "--subprocess", session=HERE)
-    assert files.snapshots(project.root) == []
+    assert files.snapshots(Store(project.root)) == []
     assert state(project)["checkpoints"] == []
 
 
@@ -157,12 +158,15 @@ def test_what_a_silent_hook_has_finished_is_told_at_the_next_start(
     note = {"version": 1, "changes": [entry]}
     project.write(".claude/holdfast/unfinished/orchestrator.json", json.dumps(note))
     compaction_cycle.fire("PreCompact")
-    assert "a command was interrupted" in compaction_cycle(session=HERE, pre_compact=False).message
-    assert "a command was interrupted" not in compaction_cycle(session=HERE).message
+    assert (
+        "interrupted command was completed"
+        in compaction_cycle(session=HERE, pre_compact=False).message
+    )
+    assert "interrupted command was completed" not in compaction_cycle(session=HERE).message
 
 
 def test_agents(project: Project, compaction_cycle: Compactions) -> None:
-    """From being sent off to being reaped; a silent one is marked wherever it is listed."""
+    """From start to reap; a silent agent is marked wherever it is listed."""
     orchestrate(project, "agent", "start", "task-executor", "--task", "2.1")
     orchestrate(project, "agent", "start", "task-executor", "--task", "2.2")
     line = refused(project, "agent", "start", "task-executor", "--task", "2.1")
@@ -172,7 +176,8 @@ def test_agents(project: Project, compaction_cycle: Compactions) -> None:
     project.clock.advance(seconds=40 * 60)
     orchestrate(project, "agent", "beat", "--task", "2.2")
     assert [each["stale"] for each in told(project, "agent", "list")] == [True, False]
-    assert "stale: last sign of life 40 minutes ago" in orchestrate(project, "agent", "list")
+    listed = " ".join(orchestrate(project, "agent", "list").split())
+    assert "stale: last sign of life 40 minutes ago" in listed
     shown = " ".join(orchestrate(project, "status").split())
     assert "stale: last sign of life 40 minutes ago" in shown
     assert "stale: last sign of life 40 minutes ago" in compaction_cycle(session=HERE).guidance
@@ -183,19 +188,19 @@ def test_agents(project: Project, compaction_cycle: Compactions) -> None:
 
 
 def test_locks(project: Project) -> None:
-    """Of two agents of one session; by the process that had the command run, which is this one."""
+    """Two agents of one session."""
     project.write("src/a.py", "")
     out = orchestrate(project, "lock", "src", "--task", "2.1")
     assert "locked: src" in out
+    assert "Release with: holdfast orchestrate unlock src --task 2.1" in out
     (entry,) = told(project, "locks")
-    assert (entry["owner"], entry["task"], entry["pid"]) == (HERE, "2.1", os.getpid())
+    assert (entry["path"], entry["owner"], entry["task"]) == ("src", HERE, "2.1")
     line = refused(project, "lock", "src/a.py", "--task", "2.2")
-    assert "src is held by s-1 (task 2.1), for another 30 minutes" in line
-    assert "--wait" in line
+    assert "src is held by s-1 (task 2.1), locked just now" in line
     refused(project, "unlock", "src", "--task", "2.2")
-    assert "src  s-1 (task 2.1), until" in orchestrate(project, "locks")
-    done = project.run("orchestrate", "unlock", "src", "--force")
-    assert "src: it was held by s-1 (task 2.1): unlocked by force" in done.stderr
+    assert "src  s-1 (task 2.1), locked just now" in orchestrate(project, "locks")
+    out = orchestrate(project, "unlock", "src", "--force", session=None)
+    assert "unlocked: src, held by s-1 (task 2.1), locked just now" in out
     assert told(project, "locks") == []
     line = refused(project, "lock", "src", session=None)
     assert "--owner NAME" in line
@@ -210,17 +215,17 @@ def test_paths_are_those_of_the_folder_that_the_command_is_run_in(project: Proje
 
 
 def test_a_stale_lock_goes_to_who_asks(project: Project) -> None:
-    """Said aloud; the list marks it before."""
-    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
-        gone.wait()
-    orchestrate(project, "lock", "src", "--owner", "x", "--pid", str(gone.pid))
-    assert f"stale: process {gone.pid} has ended" in orchestrate(project, "locks")
+    """The command says so; the list marks it before."""
+    orchestrate(project, "lock", "src", "--owner", "x")
+    project.clock.advance(seconds=31 * 60)
+    assert "x, locked 31 minutes ago, stale" in orchestrate(project, "locks")
+    assert [each["stale"] for each in told(project, "locks")] == [True]
     done = project.run("orchestrate", "lock", "src", session=HERE)
-    assert f"taken over from x: process {gone.pid} has ended" in done.stderr
+    assert "src: taken over from x, locked 31 minutes ago, stale" in done.stderr
 
 
 def test_locks_need_no_run(holdfast_project: Project) -> None:
-    """Agents that work side by side without an orchestrator have the same question."""
+    """Agents without an orchestrator can use them, too."""
     orchestrate(holdfast_project, "lock", "a", "b")
     assert [each["path"] for each in told(holdfast_project, "locks")] == ["a", "b"]
 
@@ -246,7 +251,7 @@ def test_archive_and_the_next_run(project: Project) -> None:
     orchestrate(project, "fail", "given up")
     assert "start --archive" in refused(project, "start", "tasks.md")
     out = orchestrate(project, "archive")
-    folder = project.root / out.removeprefix("The run lies in ").partition(".\n")[0]
+    folder = project.root / out.removeprefix("The run is in ").partition(".\n")[0]
     assert (folder / "checkpoint-001.json").exists()
     assert not (project.root / files.STATE).exists()
     orchestrate(project, "start", "tasks.md")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from holdfast.cli.pipeline.group import pipeline as group
-from holdfast.formats.pipeline import engine
-from holdfast.testing import Project
+from holdfast.cli.pipeline.sessions import pipeline as group
+from holdfast.formats.pipeline import operations
+from holdfast.testing import Compactions, Project
 from pipework import DOCUMENT, place, tool
 
 ROOT = Path(__file__).parents[2]
@@ -100,8 +103,10 @@ def test_each_command_and_each_tool_stands_in_the_document() -> None:
 def test_with_json_the_answers_are_those_of_the_tools(
     arguments: list[str], name: str, waiting: Project
 ) -> None:
-    """Exactly the keys of the document, in its order."""
-    assert list(answered(waiting, *arguments)) == list(tool(name)[1])
+    """Exactly the keys of the document, in its order; a cancellation also notes what was removed."""
+    answer = answered(waiting, *arguments)
+    assert ("notes" in answer) == (name == "cancel_workflow")
+    assert [key for key in answer if key != "notes"] == list(tool(name)[1])
 
 
 def test_a_check_answers_as_its_tool_and_by_its_exit_code(waiting: Project) -> None:
@@ -186,15 +191,15 @@ WRONG_USAGE: list[tuple[list[str], str]] = [
     (["start", "../x"], "no workflow is defined as '../x'"),
     (["start", "generation", "--scene", "1", "--session", "none"], "no session 'none'"),
     (["update", "1"], "nothing to update"),
-    (["update", "1", "--status", "dancing"], "'dancing' is no status"),
+    (["update", "1", "--status", "dancing"], "'dancing' is not a status for a step"),
     (["update", "9", "--status", "completed"], "has no step 9"),
     (["update", "1", "--artifact", "x"], "not of the form key=value"),
     (["update", "4", "--status", "in_progress"], "cannot begin before step 1, 2, 3"),
     (["check", "9"], "has no step 9"),
     (["resume", "--from", "3"], "cannot begin before step 1, 2"),
-    (["list", "--status", "dancing"], "'dancing' is no status of a workflow"),
+    (["list", "--status", "dancing"], "'dancing' is not one of 'in_progress'"),
     (["next", "-w", "no-such"], "no workflow is called 'no-such'"),
-    (["next", "-w", "../x"], "no id of a workflow"),
+    (["next", "-w", "../x"], "not the id of a workflow"),
 ]
 
 
@@ -219,7 +224,8 @@ def test_failed_resumed_and_cancelled(generation: Project) -> None:
     """What failed is told with how to resume it, also after it is no session's any more."""
     pipeline(generation, "update", "1", "--status", "failed", "--error", "no blueprint \x1b[31m")
     told = generation.run("list", session=HERE).stdout
-    assert "failed in step 1 (File Check): no blueprint . Resume it:" in " ".join(told.split())
+    reviewed = "no blueprint . A person has to review the error; then: holdfast pipeline resume"
+    assert f"failed in step 1 (File Check): {reviewed}" in " ".join(told.split())
     workflow_id = answered(generation, "list", "--status", "failed")["workflows"][0]["workflow_id"]
     assert answered(generation, "resume", workflow_id)["resumed_from_step"] == 1
     told = pipeline(generation, "cancel", workflow_id, "--reason", "enough")
@@ -256,8 +262,8 @@ def test_one_that_was_over_long_ago_is_found_by_its_id(holdfast_project: Project
     ids = []
     for number in range(22):
         here = place(holdfast_project.root, 60 * number)
-        ids.append(engine.start_workflow(here, "generation", scene_id="1")["workflow_id"])
-        engine.cancel_workflow(here, ids[-1])
+        ids.append(operations.start_workflow(here, "generation", scene_id="1")["workflow_id"])
+        operations.cancel_workflow(here, ids[-1])
     first, last = ids[0], ids[-1]
     assert last in holdfast_project.run("list").stdout
     assert first not in holdfast_project.run("list").stdout
@@ -265,3 +271,81 @@ def test_one_that_was_over_long_ago_is_found_by_its_id(holdfast_project: Project
         "Workflow is cancelled"
     )
     assert answered(holdfast_project, "list")["total"] == 22
+
+
+WATCHED = """
+import atexit, sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+loaded = lambda: [name for name in sys.modules if name.startswith("holdfast.formats.")]
+atexit.register(lambda: print("SEEN", *loaded(), *opened, file=sys.stderr))
+from holdfast.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("session", [HERE, "another"])
+@pytest.mark.parametrize("arguments", [["next"], ["list"], ["approve"], ["cancel"]])
+def test_a_command_looks_at_pipelines_alone(
+    arguments: list[str], session: str, waiting: Project
+) -> None:
+    """Also the first one of a session: no other format is loaded, no markdown is read."""
+    waiting.declare("Something else")
+    waiting.plan("00001-more", {"A": ["x"]})
+    waiting.write(".claude/agent-state.json", "{}")
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, "pipeline", *arguments],
+        cwd=waiting.root,
+        env=waiting.environment(session),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seen = done.stderr.partition("SEEN")[2].split()
+    others = ("canonical", "skill", "gated", "orchestrator")
+    assert not [
+        name for name in seen if name.startswith(tuple(f"holdfast.formats.{o}" for o in others))
+    ]
+    assert not [path for path in seen if path.endswith(".md") or "agent-state" in path]
+
+
+def test_a_session_stays_with_the_pipeline_it_took_up(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Although CLAUDE.local.md had declared a workflow before, and its phase line changes later."""
+    holdfast_project.declare("Something else", phase="1/3 - First")
+    compaction_cycle(session=HERE)
+    holdfast_project.clock.advance(hours=1)
+    pipeline(holdfast_project, "start", "generation", "--scene", "0204")
+    assert "File Check" in compaction_cycle(session=HERE).guidance
+    holdfast_project.clock.advance(hours=1)
+    path = holdfast_project.declare("Something else", phase="2/3 - Second")
+    now = holdfast_project.clock.now().timestamp()
+    os.utime(path, (now, now))
+    assert "File Check" in compaction_cycle(session=HERE).guidance
+    holdfast_project.clock.advance(hours=1)
+    path = holdfast_project.declare("A new one")
+    now = holdfast_project.clock.now().timestamp()
+    os.utime(path, (now, now))
+    assert "A new one" in compaction_cycle(session=HERE).guidance
+
+
+def test_work_on_another_workflow_is_noted_there(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """What hooks saw of it before the session took a pipeline up is not lost, and not the pipeline's."""
+    project = holdfast_project
+    project.declare("Something else")
+    compaction_cycle(session=HERE)
+    path = str(project.write("src/a.py", "1"))
+    compaction_cycle.fire(
+        "PostToolUse",
+        session=HERE,
+        tool_name="Write",
+        tool_input={"file_path": path},
+        tool_response={"filePath": path},
+    )
+    pipeline(project, "start", "generation", "--scene", "0204")
+    assert "src/a.py" not in compaction_cycle(session=HERE).guidance
+    project.run("switch", "Something else", session=HERE)
+    assert "src/a.py" in compaction_cycle(session=HERE).guidance

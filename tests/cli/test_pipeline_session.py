@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.formats.pipeline import places
-from holdfast.formats.pipeline.places import GLOBAL, Location
+from holdfast.formats.pipeline import files
+from holdfast.formats.pipeline.files import GLOBAL, Location
 from holdfast.testing import Project
 from sessionwork import indexes_are_true, json_of, put
 
@@ -53,14 +53,14 @@ def test_a_session_from_its_beginning_to_its_commit(holdfast_project: Project) -
     shown = ask(project, "session", "show", "draft")
     assert (shown["open"], shown["committed"]) == (False, 1)
     assert "committed" in project.run("pipeline", "session", "show", "draft").stdout
-    entry = json_of(project, GLOBAL.index)["workflows"][0]
+    entry = json_of(project, GLOBAL.index_file)["workflows"][0]
     assert entry["state_file"] == GLOBAL.state(workflow_id)
     section = json_of(project, GLOBAL.state(workflow_id))["generation"]
     assert section["artifacts"]["working_dir"] == GLOBAL.run("generation", workflow_id)
     events = [line["event"] for line in ask(project, "log", "-w", workflow_id)]
     assert events == ["started", "committed"]
     assert "nothing to commit" in refused(project, "session", "commit", "draft")
-    project.run("pipeline", "session", "cancel", "draft")
+    project.run("pipeline", "session", "cancel", "draft", "--yes")
     assert ask(project, "list")["total"] == 1
     assert ask(project, "session", "list") == []
 
@@ -72,7 +72,7 @@ def test_a_cancelled_session_is_gone(holdfast_project: Project) -> None:
     project.write(f"{Location('draft').run('generation', workflow_id)}/draft.md", "text")
     dry = project.run("pipeline", "session", "cancel", "draft", "--dry-run").stdout
     assert dry.count("would be removed") == 3
-    assert "removed" in project.run("pipeline", "session", "cancel", "draft").stdout
+    assert "removed" in project.run("pipeline", "session", "cancel", "draft", "--yes").stdout
     left = [path for path in (project.root / "workspace").rglob("*") if workflow_id in path.name]
     assert left == []
     assert ask(project, "list")["total"] == 0
@@ -83,7 +83,7 @@ def test_a_cancelled_session_is_gone(holdfast_project: Project) -> None:
 def test_a_hostile_name_is_refused(command: str, name: str, holdfast_project: Project) -> None:
     put(holdfast_project, ONE)
     before = sorted(holdfast_project.root.parent.rglob("*"))
-    assert "is no name of a session" in refused(holdfast_project, "session", command, name)
+    assert "is not the name of a session" in refused(holdfast_project, "session", command, name)
     known = holdfast_project.root / ".claude"
     after = sorted(holdfast_project.root.parent.rglob("*"))
     assert [each for each in after if known not in (each, *each.parents)] == [
@@ -118,6 +118,7 @@ def run_with(
 SESSIONS = 8
 
 
+@pytest.mark.long
 def test_eight_sessions_and_a_global_workflow_at_once(holdfast_project: Project) -> None:
     """Half of them are committed and half cancelled, while work goes on beside them."""
     project = holdfast_project
@@ -129,7 +130,8 @@ def test_eight_sessions_and_a_global_workflow_at_once(holdfast_project: Project)
         run = Location(name).run("generation", workflow_id)
         project.write(f"{run}/out.md", f"written in {name}\n")
         project.run("pipeline", "update", "-w", workflow_id, "1", "--status", "completed")
-        project.run("pipeline", "session", "cancel" if number % 2 else "commit", name)
+        command = ("cancel", name, "--yes") if number % 2 else ("commit", name)
+        project.run("pipeline", "session", *command)
         return workflow_id
 
     def life_of_a_global_one() -> str:
@@ -144,14 +146,16 @@ def test_eight_sessions_and_a_global_workflow_at_once(holdfast_project: Project)
         expected = {*made[::2], beside.result()}
     listed = ask(project, "list")["workflows"]
     assert {each["workflow_id"] for each in listed} == expected
-    assert {each["workflow_id"] for each in json_of(project, GLOBAL.index)["workflows"]} == expected
+    assert {
+        each["workflow_id"] for each in json_of(project, GLOBAL.index_file)["workflows"]
+    } == expected
     assert indexes_are_true(project)
-    assert {path.stem for path in (project.root / places.LOGS).iterdir()} == expected
+    assert {path.stem for path in (project.root / files.LOGS).iterdir()} == expected
     for number in range(0, SESSIONS, 2):
         run = Path(GLOBAL.run("generation", made[number]))
         assert (project.root / run / "out.md").read_text(
             "utf-8"
         ) == f"written in chapter-{number}\n"
-    assert sorted(path.name for path in (project.root / places.SESSIONS).iterdir()) == [
+    assert sorted(path.name for path in (project.root / files.SESSIONS).iterdir()) == [
         f"chapter-{number}" for number in range(0, SESSIONS, 2)
     ]

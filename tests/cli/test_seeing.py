@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.columns import width
 from holdfast.testing import Compactions, MovableClock, Project
+from holdfast.text.room import width
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 LONG = "The page that goes on and on and never comes to an end because nobody ever stopped it"
@@ -335,7 +335,7 @@ def test_a_list_has_a_line_a_workflow(holdfast_project: Project) -> None:
         "ignored",
         "canonical",
     ]
-    assert lines[2].startswith("    ignored. Take it up again: holdfast resume")
+    assert lines[2].startswith("    ignored. To resume it: holdfast resume")
     assert width(lines[0]) == width(lines[1]) <= 80
 
 

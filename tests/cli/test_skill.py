@@ -15,7 +15,7 @@ from typing import Any
 import click
 import pytest
 
-from holdfast.cli.skill.group import skill as group
+from holdfast.cli.skill import skill as group
 from holdfast.testing import Project
 from skillwork import FEATURE, RUNS, only_state, put
 
@@ -119,17 +119,17 @@ def test_steps_without_a_checkpoint(holdfast_project: Project) -> None:
         (["checkpoint", "lint", "passed=maybe"], "is told by --passed or --failed"),
         (["checkpoint", "lint", "odd"], "not of the form key=value"),
         (["tdd", "next"], "this workflow has no test-driven cycles"),
-        (["tdd", "run"], "Say how it ended: --passed or --failed"),
+        (["tdd", "run"], "Say it: --passed or --failed"),
         (["start", "dev", FEATURE], "'User Login' is kept already"),
         (["start", "dev", FEATURE, "--fresh", "--resume"], "give one of them"),
         (["start", "dev", "x", "--phases", "a"], "--phases is not for the skill 'dev'"),
         (["start", "tdd", "x", "-t", "a"], "--task is not for the skill 'tdd'"),
-        (["start", "other", "x"], "The skill 'other' needs its phases"),
+        (["start", "other", "x"], "such a skill needs its phases"),
         (["start", "other", "x", "--phases", "a,a"], "a name of its own"),
-        (["start", "../x", "x", "--phases", "a"], "is no name of a skill"),
+        (["start", "../x", "x", "--phases", "a"], "is not the name of a skill"),
         (["start", "dev", " "], "a feature or a task is needed"),
         (["show", "nothing"], "no workflow is called 'nothing'"),
-        (["clear"], "nothing was removed If that is meant: holdfast skill clear --yes"),
+        (["clear"], "nothing was removed To confirm: holdfast skill clear --yes"),
     ],
 )
 def test_wrong_use_says_what_is_wrong(arguments: list[str], message: str, dev: Project) -> None:
@@ -240,16 +240,20 @@ def test_another_branch_is_told_with_both_options(dev: Project) -> None:
     assert told not in skill(dev, "start", "dev", FEATURE, "--fresh")
 
 
-def test_a_linked_worktree_sees_the_run_and_is_told_of_its_branch(dev: Project) -> None:
+def test_a_linked_worktree_sees_the_run_and_takes_it_to_its_branch(dev: Project) -> None:
     """State stays with the root where it began; the branch is that of the folder one works in."""
     dev.git("init", "-q", "-b", "main")
     dev.git("commit", "-q", "--allow-empty", "-m", "begin")
     skill(dev, "start", "dev", FEATURE, "--fresh")
     side = dev.worktree("side")
     told = " ".join(dev.run("skill", "show", cwd=side).stdout.split())
-    assert "State is for branch 'main' but current branch is 'side'" in told
+    assert "State is for branch" not in told
     dev.run("skill", "phase", "complete", cwd=side)
     assert only_state(dev)["state_machine"]["current_phase"] == "create_branch"
+    assert only_state(dev)["workflow"]["branch"] == "side"
+    assert "State is for branch 'side' but current branch is 'main'" in " ".join(
+        dev.run("skill", "show").stdout.split()
+    )
     assert not (side / ".claude").exists()
 
 
@@ -298,7 +302,7 @@ def test_a_start_over_a_broken_state_says_where_that_went(holdfast_project: Proj
     path.write_text("{", "utf-8")
     os.utime(path, (0, 0))
     out = skill(holdfast_project, "start", "dev", FEATURE)
-    assert "what could not be read is in .claude/holdfast/quarantine/" in out
+    assert "Starting fresh. What could not be read is in .claude/holdfast/quarantine/" in out
 
 
 def test_a_broken_state_goes_on_from_its_copy_and_says_so(dev: Project) -> None:
@@ -361,3 +365,21 @@ def test_a_cycle_within_a_dev_is_reached_from_it(dev: Project) -> None:
     listed = skill(dev, "list")
     assert listed.index("* User Login") == 0
     assert "completed" in listed
+
+
+def test_a_command_loads_no_other_format(dev: Project) -> None:
+    """Not even where CLAUDE.local.md declares a workflow."""
+    dev.write("CLAUDE.local.md", "# Workflow: Page Work\nPhase: 1/2\n")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "holdfast", "skill", "phase", "complete"],
+        cwd=dev.root,
+        env=dev.environment(HERE),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "holdfast.formats.skill.format" in modules
+    others = ("canonical", "gated", "orchestrator", "pipeline")
+    assert not modules & {f"holdfast.formats.{name}" for name in others}

@@ -8,7 +8,6 @@ import time
 import pytest
 
 from found import PHASES, PLAN, auth_plan, names
-from holdfast.store import Store
 from holdfast.testing import Compactions, Project
 
 
@@ -92,7 +91,7 @@ def test_complete_ends_an_ignore_as_well(
     "content",
     [
         "[" * 100_000,
-        '{"finished": {"k": {"name": "x", "at": 5}}, "ignored": [], "untold": {}}',
+        '{"finished": {"k": {"name": "x", "at": 5}}, "ignored": [], "notices": {}, "workflows": [], "folded": {"s": 1}}',
         "",
         "5",
     ],
@@ -118,7 +117,7 @@ def test_a_damaged_ledger_revives_nothing_and_is_set_aside(
     damaged = path.read_bytes()[:-5]
     path.write_bytes(damaged)
     cycle = compaction_cycle()
-    assert cycle.guidance == ""
+    assert cycle.guidance == f"Note: {cycle.message}"
     assert "ledger.json could not be read" in cycle.message
     holdfast_project.run("start", "Next")
     kept = list((holdfast_project.root / ".claude/holdfast/quarantine").iterdir())
@@ -128,19 +127,20 @@ def test_a_damaged_ledger_revives_nothing_and_is_set_aside(
 
 
 def test_many_deleted_states_are_found_in_one_pass(
-    holdfast_project: Project, compaction_cycle: Compactions, monkeypatch: pytest.MonkeyPatch
+    holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
     """It was quadratic: 11 seconds for 300 plans, because each plan read every copy."""
-    for number in range(12):
+    for number in range(100):
         holdfast_project.plan(f"{number:03}-x", {"A": ["a"]}, title=f"T{number}")
-    compaction_cycle.fire("PreCompact")
-    shutil.rmtree(holdfast_project.root / "untracked")
-    passes = []
-    all_copies = Store.all_copies
-    monkeypatch.setattr(Store, "all_copies", lambda self: passes.append(1) or all_copies(self))
-    compaction_cycle.fire("PreCompact")
+    took = []
+    for _ in range(2):
+        begun = time.process_time()
+        compaction_cycle.fire("PreCompact")
+        took.append(time.process_time() - begun)
+        shutil.rmtree(holdfast_project.root / "untracked", ignore_errors=True)
     assert holdfast_project.states() == []
-    assert len(passes) == 2  # before the lock and inside it
+    saving, ending = took
+    assert ending < 10 * saving  # which writes a file for each
 
 
 @pytest.mark.parametrize("end", ["complete", "delete"])
@@ -219,7 +219,7 @@ def test_completed_in_claude_local_md_goes_before_the_plan(
     holdfast_project.declare("W", phase="3/3 - Ship", reading=[f"@{PLAN}"])
     compaction_cycle()
     holdfast_project.declare("W", phase="3/3 - Ship", status="completed", reading=[f"@{PLAN}"])
-    assert compaction_cycle().guidance == ""
+    assert compaction_cycle().guidance.startswith("Note: Workflow not restored: ")
 
 
 def test_what_was_completed_is_not_mentioned_at_every_compaction(

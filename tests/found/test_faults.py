@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from arena import COMPACTED, PRE_COMPACT, Arena
-from holdfast import together
-from holdfast.errors import StateOutOfReach
-from holdfast.store import Store
+from holdfast.errors import NewerRecord, StateOutOfReach
+from holdfast.files import together
+from holdfast.files.store import Store
+from holdfast.files.together import Change
 from holdfast.testing import Compactions, Project
-from holdfast.together import Change
 from trials import Trials
 from undermine import Call, Fate, doomed
 from warm import Warm
@@ -161,17 +161,16 @@ def test_a_system_that_fails_is_told_without_a_traceback(kind: str, arena: Arena
             assert ended.code == 0 or ended.stderr.startswith("holdfast: "), (str(fate), ended)
 
 
-def test_a_sidecar_that_is_out_of_reach_is_not_begun_anew(
+def test_a_record_that_is_out_of_reach_is_not_begun_anew(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
     """What was counted was put aside as damaged because the disk did not answer once."""
-    from holdfast import sidecar
+    from holdfast.records import ledger
 
     holdfast_project.run("start", "W", "--phases", "A,B")
     compaction_cycle()
     store = Store(holdfast_project.root)
-    (path,) = (store.private / "sidecars").glob("[0-9a-f]*.json")
-    key = json.loads(path.read_bytes())["workflow"]
+    path = store.private / "ledger.json"
     before = path.read_bytes()
     with pytest.MonkeyPatch.context() as patch:
         real = os.open
@@ -182,8 +181,8 @@ def test_a_sidecar_that_is_out_of_reach_is_not_begun_anew(
             return real(name, flags, mode, **more)
 
         patch.setattr(os, "open", failing)
-        with pytest.raises(StateOutOfReach):
-            sidecar.update(store, key, 1, lambda record: {**record, "lost": True})
+        with pytest.raises(NewerRecord, match="could not be read"):
+            ledger.update_notes(store, "key", 1, lambda notes: {**notes, "lost": True})
     assert path.read_bytes() == before
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from found import auth_plan
+from holdfast.setup import registration
 from holdfast.testing import Compactions, MovableClock, Project
 
 UNREADABLE = "5/3 - Build"
@@ -39,6 +41,15 @@ def test_resume_said_that_what_it_brought_back_was_only_shown(holdfast_project: 
     assert "it was brought back, but no session has it" in project.run("resume", "W").stdout
 
 
+def test_the_help_of_the_hook_left_out_what_settings_register(holdfast_project: Project) -> None:
+    """Somebody who read `--later` in the settings found no word about it."""
+    told = holdfast_project.run("hook", "--help").stdout
+    written = json.dumps(registration.hooks())
+    for option in sorted(set(re.findall(r'"(--[a-z]+)"', written))):
+        assert option in told
+    assert "--later" in written
+
+
 @pytest.fixture
 def two_sessions(holdfast_project: Project, compaction_cycle: Compactions) -> Project:
     """This session works on Mine; what is newer and free for a new session is Theirs."""
@@ -61,10 +72,10 @@ def test_simulate_showed_another_workflow_than_status(two_sessions: Project) -> 
         told = json.loads(project.run("simulate", "--json", *options, session=SESSION).stdout)
         return str(told[0]["message"])
 
-    assert played() == "Workflow restored: Mine, phase 1/1"
-    assert played("--subprocess") == "Workflow restored: Mine, phase 1/1"
-    assert played("--new") == "Workflow restored: Theirs, phase 1/1"
-    assert played("--session", "session-2") == "Workflow restored: Theirs, phase 1/1"
+    assert played() == "✅ Workflow restored: Mine, Phase 1/1"
+    assert played("--subprocess") == "✅ Workflow restored: Mine, Phase 1/1"
+    assert played("--new") == "✅ Workflow restored: Theirs, Phase 1/1"
+    assert played("--session", "session-2") == "✅ Workflow restored: Theirs, Phase 1/1"
     done = project.run("simulate", "--new", "--session", "x", check=False)
     assert done.returncode == 2
 
@@ -80,18 +91,18 @@ def test_simulate_sees_what_other_sessions_work_on(
     project.run("switch", "User Auth", session="session-2")
     assert "Mine" in project.run("status", session=SESSION).stdout.splitlines()[0]
     told = json.loads(project.run("simulate", "--json", session=SESSION).stdout)
-    assert told[0]["message"] == "Workflow restored: Mine, phase 1/1"
+    assert told[0]["message"] == "✅ Workflow restored: Mine, Phase 1/1"
 
 
 @pytest.mark.parametrize("options", [(), ("--subprocess",)])
 def test_simulate_leaves_the_records_of_its_session_alone(
     options: tuple[str, ...], two_sessions: Project
 ) -> None:
-    """Claim, forecast, delivery, journal, log, and what the project keeps of the session."""
-    home, kept = two_sessions.home, two_sessions.root / ".claude/holdfast/sidecars"
+    """Its record and its log, the hook log, and what the project keeps of it."""
+    home, kept = two_sessions.home, two_sessions.root / ".claude/holdfast"
     before, noted = files_of(home), contents(kept)
     kinds = {path.parent.name for path in before}
-    assert {"sessions", "journals", "deliveries", "forecasts"} <= kinds
+    assert {"sessions", "sessionlogs"} <= kinds
     two_sessions.run("simulate", *options, session=SESSION)
     assert (files_of(home), contents(kept)) == (before, noted)
 
@@ -119,7 +130,7 @@ def test_start_took_paths_otherwise_than_read(holdfast_project: Project) -> None
     ]
     outside = (
         "outside the project: ../../../a file.md; "
-        "take it out: holdfast read --drop '@../../../a file.md'"
+        "remove it: holdfast read --drop '@../../../a file.md'"
     )
     assert done.stdout.splitlines()[2:] == ["  missing: gone.md", f"  {outside}"]
     assert outside in project.run("read", "../../../a file.md", cwd=deep).stdout
@@ -222,7 +233,7 @@ def test_a_phase_that_markdown_does_not_say_yet_looked_like_a_mistake(
 ) -> None:
     """A command goes ahead of CLAUDE.local.md; that is told where another phase stands there."""
     project = holdfast_project
-    right = "that is all right, its next edit counts again"
+    right = "that is fine, its next edit counts again"
     project.declare("W", phase="4/10 - SEO Generation")
     assert f"  CLAUDE.local.md still says 4/10; {right}\n" in project.run("phase", "next").stdout
     assert right not in project.run("remind", "x").stdout
@@ -243,7 +254,8 @@ def test_there_was_no_word_of_how_to_go_back(holdfast_project: Project) -> None:
     done = holdfast_project.run("phase", "prev", check=False)
     assert done.returncode == 2
     assert "No such command 'prev'" in done.stderr
-    assert "`holdfast phase set N`" in done.stderr
+    assert "Try 'holdfast phase --help' for help" in done.stderr
+    assert "`holdfast phase set N` goes" in holdfast_project.run("phase", "-h").stdout
 
 
 def test_list_named_a_command_that_was_not_whole(holdfast_project: Project) -> None:
@@ -279,7 +291,7 @@ def test_a_transcript_that_is_not_there_was_to_be_inspected(holdfast_project: Pr
 def test_a_phase_that_nobody_can_read_was_told_as_the_only_one(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
-    """With it went that nothing before it is to be done again."""
+    """With it went that nothing before it is to be repeated."""
     project = holdfast_project
     project.declare("W", phase=UNREADABLE)
     cycle = compaction_cycle()
@@ -287,7 +299,7 @@ def test_a_phase_that_nobody_can_read_was_told_as_the_only_one(
         assert "a phase that is not known (CLAUDE.local.md does not say it readably)" in told
         assert "phase 1" not in told
         assert "nothing before it" not in told
-    assert cycle.message.startswith("Workflow restored: W, phase ? ")
+    assert cycle.message.startswith("✅ Workflow restored: W, Phase ? ")
     for command in ("status", "list", "show"):
         assert "1/1" not in project.run(command).stdout
     project.run("phase", "set", "2", "--total", "3")

@@ -23,8 +23,9 @@ from gatedwork import (
     state_example,
     status,
     walk,
+    write_artefacts,
 )
-from holdfast.formats.gated import finalizing, seeding
+from holdfast.formats.gated import documents, finalizing
 from holdfast.testing import Compactions, Project
 
 LATER = "2099-01-01T00:00:00Z"
@@ -92,7 +93,7 @@ def test_a_diagrams_folder_that_is_a_link_was_copied_with_all_that_it_leads_to(
     holdfast_project.write("src/secret.txt", "secret\n")
     (holdfast_project.root / "docs").mkdir()
     (holdfast_project.root / "docs/diagrams").symlink_to("../src")
-    seeded = [each.line for each in seeding.seed(here.store, SLUG)]
+    seeded = [each.line for each in documents.seed(here.store, SLUG)]
     assert seeded == ["passed over: docs/diagrams (is a link to a folder)"]
     walk(here, *APPROVE_PHASE * 5, "complete")
     (holdfast_project.root / "docs/diagrams").unlink()
@@ -131,6 +132,7 @@ runpy.run_module("holdfast", run_name="__main__")
 """
 
 
+@pytest.mark.long
 def test_a_start_that_was_killed_was_not_brought_to_its_end_by_the_next_command(
     holdfast_project: Project,
 ) -> None:
@@ -152,6 +154,7 @@ def test_a_start_that_was_killed_was_not_brought_to_its_end_by_the_next_command(
         again = gate(holdfast_project, "start", slug, "--title", slug)
         assert "started" in again or "is begun already" in again
         assert "valid, and the files agree" in gate(holdfast_project, "validate", "-w", slug)
+        write_artefacts(holdfast_project, slug)
         assert "submitted" in gate(holdfast_project, "submit", "-w", slug)
     raise AssertionError("it never ended")
 
@@ -166,9 +169,10 @@ def test_a_note_of_an_interrupted_command_that_cannot_be_read_stopped_all_or_was
         path.mkdir(parents=True)
     else:
         holdfast_project.write(".claude/holdfast/unfinished/gated.json", "{half")
+    write_artefacts(holdfast_project)
     told = gate(holdfast_project, "submit")
     assert "submitted" in told
-    assert "what was noted of an interrupted command cannot be read" in told
+    assert "the record of an interrupted command cannot be read" in told
     kept = list((holdfast_project.root / ".claude/holdfast/quarantine").iterdir())
     assert [each.name.endswith("gated.json") for each in kept] == [True]
 
@@ -188,8 +192,9 @@ def test_an_interrupted_commit_of_one_feature_kept_another_from_being_finalized(
     told = gate(holdfast_project, "finalize", "-w", "two", "--commit")
     assert "Workflow finalized: two" in told
     assert not (holdfast_project.root / "workflow/two").exists()
-    assert holdfast_project.git("status", "--short", "workflow") == ""
-    assert holdfast_project.git("log", "--oneline").count("Finalize the workflow") == 2
+    assert holdfast_project.git("status", "--short", "workflow/two") == ""
+    assert holdfast_project.git("status", "--short", "workflow/one") != ""
+    assert holdfast_project.git("log", "--oneline").count("Finalize the workflow") == 1
 
 
 # Comments on the pull request.
@@ -351,3 +356,17 @@ def test_a_commit_during_a_cherry_pick_changed_the_state_and_was_refused_after(
         holdfast_project.git("cherry-pick", "other")
     assert "a cherry-pick is under way" in gate(holdfast_project, "submit", "--commit")
     assert status(holdfast_project, 1)["status"] == "in_progress"
+
+
+def test_of_a_feature_without_a_usable_state_no_status_was_copied(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Of one that was damaged later there was no good copy, although it had been seen whole."""
+    put_feature(holdfast_project, state_example())
+    put(holdfast_project, "{")
+    compaction_cycle()
+    put(holdfast_project, state_example())
+    put(holdfast_project, "{", "01-requirements/status.json")
+    message = compaction_cycle().message
+    assert "01-requirements/status.json could not be read" in message
+    assert "its last good copy is used" in message

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from found import put, state
-from holdfast.store import Store
+from holdfast.files.store import Store
 from holdfast.testing import Compactions, Project
 
 
@@ -80,7 +80,7 @@ def test_a_ledger_cannot_bring_in_a_file_from_elsewhere(
     stone = {"name": "Outside", "at": "2026-01-01T00:00:00Z", "how": "completed"}
     stone |= {"declared": {}, "titles": {}, "work": [], "checkout": ""}
     stone["archive"] = str(outside / "state-secret-1.json")
-    record = {"finished": {"canonical:name:outside": stone}, "ignored": {}, "untold": []}
+    record = {"finished": {"canonical:name:outside": stone}, "ignored": {}, "notices": []}
     holdfast_project.write(".claude/holdfast/ledger.json", json.dumps(record))
     done = holdfast_project.run("undo", check=False)
     assert done.returncode == 1
@@ -217,7 +217,7 @@ def test_an_argument_that_is_no_text(holdfast_project: Project) -> None:
 
 def test_a_wall_of_closing_tags_is_cleaned_in_one_pass() -> None:
     """Peeling one level at a time took 16 seconds."""
-    from holdfast.plaintext import clean
+    from holdfast.text.plaintext import clean
 
     before = time.process_time()
     cleaned = clean("</a" * 200_000 + ">" * 200_000)

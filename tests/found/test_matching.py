@@ -57,6 +57,17 @@ def test_the_state_that_says_it_is_the_plans_is_the_plans(
     assert "Follow existing auth patterns" in cycle.guidance
 
 
+def test_a_plan_number_that_only_looks_like_digits(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """ "²" counts as a digit and makes no number: the hook failed, and nothing was saved."""
+    auth_plan(holdfast_project)
+    other = state("Other", required_reading=[f"@{PLAN}"], context={"plan_number": "²"})
+    put(holdfast_project, "other", other)
+    assert compaction_cycle.fire("PreCompact").code == 0
+    assert names(holdfast_project) == ["Other", "User Auth"]
+
+
 def test_a_copied_state_file_hides_nothing(holdfast_project: Project) -> None:
     """The copy carried the original's key; the original was hidden, and deleted with the copy."""
     project = holdfast_project

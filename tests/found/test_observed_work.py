@@ -137,7 +137,7 @@ def test_sixty_finished_subagents_do_not_push_out_a_running_one(
     assert "Watch the build" in observed(compaction_cycle().guidance)
 
 
-def test_a_full_journal_does_not_leave_an_old_result_as_the_last(
+def test_a_full_log_does_not_leave_an_old_result_as_the_last(
     client: Client, compaction_cycle: Compactions
 ) -> None:
     """Beyond its bound the newest lines were lost, and "passed" was told of what failed."""
@@ -184,23 +184,6 @@ def test_a_clock_that_was_ahead_for_a_while_does_not_decide_till_then(
     assert "After" in told
 
 
-def test_what_cannot_be_folded_does_not_pile_up(
-    client: Client, compaction_cycle: Compactions
-) -> None:
-    """Each save takes another file, so that 1 MB is no limit; each save reads them all again."""
-    compaction_cycle()
-    sidecars = client.project.root / ".claude" / "holdfast" / "sidecars"
-    for each in sidecars.iterdir():
-        each.unlink()
-    sidecars.rmdir()
-    sidecars.write_text("in the way")
-    for number in range(10):
-        client.edit(f"{number}.py")
-        compaction_cycle.fire("PreCompact", trigger="auto")
-    journals = client.project.home / ".local" / "state" / "holdfast" / "journals"
-    assert len(list(journals.glob("*.folding-*"))) <= 3
-
-
 def test_all_files_are_counted(client: Client, compaction_cycle: Compactions) -> None:
     """Fifty are kept; of what is beyond, no number is made up."""
     for number in range(80):
@@ -222,3 +205,64 @@ def test_a_held_lock_is_waited_for_once(client: Client, compaction_cycle: Compac
     taken = time.monotonic() - begun
     os.close(lock)
     assert taken < 3
+
+
+def test_what_was_done_after_a_switch_was_noted_of_the_workflow_before(
+    client: Client, compaction_cycle: Compactions
+) -> None:
+    """`switch` claimed the workflow, and the log went on saying that the session was on the other."""
+    client.project.run("start", "Old", "--phases", "A,B", session=SESSION)
+    client.project.run("start", "New", "--phases", "A,B", session=SESSION)
+    for name in ("Old", "New"):
+        client.project.run("switch", name, session=SESSION)
+        client.edit(f"{name}.py")
+        client.bash(f"pytest {name}")
+    guidance = compaction_cycle(session=SESSION).guidance
+    assert "Files modified in this phase: New.py" in guidance
+    assert "pytest New" in guidance
+    client.project.run("resume", "Old", session=SESSION)
+    guidance = compaction_cycle(session=SESSION).guidance
+    assert "Files modified in this phase: Old.py" in guidance
+    assert "pytest Old" in guidance
+
+
+def test_what_was_done_in_a_tdd_within_a_dev_was_not_told(
+    client: Client, compaction_cycle: Compactions
+) -> None:
+    """Each command of the /tdd put what followed it on the /tdd, of which nothing is told by itself."""
+    project = client.project
+    project.write("f.md", "# F\n")
+
+    def skill(*arguments: str) -> None:
+        project.run("skill", *arguments, session=SESSION)
+
+    skill("start", "dev", "f.md", "--task", "Add it", "--task", "Use it")
+    skill("phase", "complete")
+    skill("phase", "complete")
+    skill("task", "start", "--no-tdd")
+    client.edit("before.py")
+    skill("start", "tdd", "Add it", "--feature", "f.md", "--number", "1")
+    client.edit("within.py")
+    skill("tdd", "test", "test_it.py", "--name", "test_it")
+    client.edit("later.py")
+    guidance = compaction_cycle(session=SESSION).guidance
+    (files,) = [line for line in guidance.splitlines() if "Files" in line]
+    assert all(name in files for name in ("before.py", "within.py", "later.py")), files
+
+
+@pytest.mark.parametrize("leave", [("ignore", "New"), ("complete", "New")])
+def test_what_was_done_after_a_workflow_was_left_was_noted_of_it(
+    leave: tuple[str, str], client: Client, compaction_cycle: Compactions
+) -> None:
+    """The log went on saying that the session was on it; after `complete`, what followed went to nobody."""
+    client.project.write("CLAUDE.local.md", "nothing here\n")
+    client.project.run("start", "Old", "--phases", "A,B", session=SESSION)
+    client.project.run("start", "New", "--phases", "A,B", session=SESSION)
+    client.edit("new.py")
+    client.project.run(*leave, session=SESSION)
+    client.edit("old.py")
+    client.bash("pytest old")
+    guidance = compaction_cycle(session=SESSION).guidance
+    assert guidance.splitlines()[0].endswith(": Old")
+    assert "Files modified in this phase: old.py" in guidance
+    assert "pytest old" in guidance

@@ -126,3 +126,30 @@ def test_after_a_block_the_second_save_writes_nothing(
     before = path.stat().st_mtime_ns
     compaction_cycle.fire("PreCompact")
     assert path.stat().st_mtime_ns == before
+
+
+def test_a_plan_without_a_title_is_called_by_its_path(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Its name was empty, so the next hook set its state aside as one with wrong fields."""
+    project = holdfast_project
+    project.write("PLAN.md", "## Phase 1: A\n### Phase 3 - C 🔄\n## Key Reminders\n")
+    cycle = compaction_cycle()
+    assert (
+        'The workflow "canonical:plan:PLAN.md" (type custom) is in phase 3 of 3' in cycle.guidance
+    )
+    assert project.state()["workflow"] == "canonical:plan:PLAN.md"
+    assert not (project.root / ".claude/holdfast/quarantine").exists()
+
+
+def test_a_plan_that_loses_its_title_keeps_its_name(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """What is no longer mentioned is no change."""
+    project = holdfast_project
+    project.write("PLAN.md", "# Ship it\n\n## Phase 1: A 🔄\n- [ ] a\n")
+    compaction_cycle()
+    time.sleep(0.02)
+    project.write("PLAN.md", "## Phase 1: A 🔄\n- [ ] a\n")
+    assert "Ship it" in compaction_cycle().guidance.splitlines()[0]
+    assert project.state()["workflow"] == "Ship it"

@@ -8,14 +8,12 @@ import os
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from holdfast import sidecar
-from holdfast.globs import Search
-from holdfast.store import Store
+from holdfast.files.fingerprints import digest
+from holdfast.files.inputs import Search
 from holdfast.testing import Compactions, Project
 
 OWN = ".claude/holdfast"
@@ -68,20 +66,6 @@ def test_copies_behind_a_link_are_another_projects(
     assert list(kept.parent.iterdir()) == [kept]
 
 
-def test_records_of_sessions_behind_a_link_are_not_cleared_away(
-    tmp_path: Path, holdfast_project: Project
-) -> None:
-    """What nobody used for a month goes, but only our own."""
-    old = tmp_path / "outside" / "session-notes.json"
-    old.parent.mkdir()
-    old.write_text("{}")
-    os.utime(old, (0, 0))
-    (holdfast_project.root / OWN).mkdir(parents=True)
-    (holdfast_project.root / OWN / "sidecars").symlink_to(old.parent)
-    sidecar.prune(Store(holdfast_project.root), datetime.now(UTC))
-    assert old.exists()
-
-
 @pytest.mark.parametrize("known", [False, True])
 def test_a_checkout_that_claims_to_be_a_worktree_of_another_repository(
     known: bool, tmp_path: Path, holdfast_project: Project, compaction_cycle: Compactions
@@ -120,9 +104,12 @@ def test_a_cancel_that_came_with_a_clone_removes_nothing_behind_a_link(
         holdfast_project.write("workspace/sessions/s/workflow-state/kept.json", "{}")
     path.parent.mkdir(exist_ok=True)
     path.symlink_to(holdfast_project.root / "data")
-    noted = {"states": ["kept"], "runs": ["data-runs"], "logs": ["kept"]}
-    note = json.dumps({"session": "s", "cancel": noted})
-    holdfast_project.write(f"{OWN}/unfinished/pipeline session.json", note)
+    noted = ("sessions/s/workflow-state/kept.json", "logs/workflow-orchestration/kept.log")
+    removed = [
+        {"path": f"workspace/{name}", "before": digest(b"{}"), "after": None} for name in noted
+    ]
+    note = json.dumps({"version": 1, "changes": removed})
+    holdfast_project.write(f"{OWN}/unfinished/pipeline.json", note)
     holdfast_project.run("pipeline", "session", "create", "q")
     assert set(before) <= set((holdfast_project.root / "data").rglob("*"))
     assert log.exists()

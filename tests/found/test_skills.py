@@ -340,7 +340,18 @@ def test_an_unknown_status_of_work_is_told_and_kept(
     cycle = compaction_cycle()
     assert "Task 2/3 - Two" in cycle.guidance
     assert "task 2 is 'blocked', which is taken as 'in_progress'" in cycle.message
-    assert "task 3 is 'someday', which is taken as 'pending'" in cycle.message
+    assert "task 3 is 'someday', which is taken as 'in_progress'" in cycle.message
     assert "checkpoint 'lint' is 'perhaps', which is taken as 'pending'" in cycle.message
     skill(holdfast_project, "task", "complete", "2")
     assert kept(path)["tasks"][2] == state["tasks"][2]
+
+
+@pytest.mark.parametrize("words", ["skill block slow", "skill abandon", "skill complete --force x"])
+def test_that_a_copy_was_used_was_not_told(
+    words: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The state could not be read, and the command went on from its last good copy in silence."""
+    path = keep(holdfast_project, dev())
+    compaction_cycle()
+    path.write_text("{half", encoding="utf-8")
+    assert "its last good copy is used" in holdfast_project.run(*words.split()).stdout

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from holdfast import watching
-from holdfast.settings import Settings
-from holdfast.simulate import Session, read_reply
+from holdfast.config.settings import Settings
+from holdfast.restoring import watching
 from holdfast.testing import Compactions, Project
+from holdfast.testing.simulate import Session, read_reply
 
 PLANS = Settings().plans
 

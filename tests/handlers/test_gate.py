@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.simulate import InProcess, Session
 from holdfast.testing import Compactions, Project
+from holdfast.testing.simulate import InProcess, Session
 
 
 class Agent:
@@ -205,9 +205,9 @@ def test_a_damaged_record_opens_the_gate(project: Project, compaction_cycle: Com
     """It is ours; a person can do nothing about it."""
     gate(project, "block")
     compaction_cycle()
-    (record,) = (project.home / ".local/state/holdfast/deliveries").iterdir()
-    for damage in (b"", b"[]\n", b"{}\n", b'{"root": 1}\n', b"\xff\n"):
-        record.write_bytes(damage)
+    (log,) = (project.home / ".local/state/holdfast/sessionlogs").iterdir()
+    for damage in (b"", b"[]\n", b"{}\n", b'{"entry": "delivered", "root": 1}\n', b"\xff\n"):
+        log.write_bytes(damage)
         assert Agent(compaction_cycle).writes() == {}
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.simulate import Session
 from holdfast.testing import Compactions, Project
+from holdfast.testing.simulate import Session
 
 STATES = {
     "untracked/workflow-state/feature-x/state-feature-x-20260101_000000.json": "holdfast",
@@ -60,11 +60,11 @@ def test_every_formats_state_files_are_kept_by_its_commands(
     told = agent.edits(holdfast_project.root / path)
     assert told["permissionDecision"] == "deny"
     assert told["permissionDecisionReason"] == (
-        f"{path} is a state file, and kept by the commands of `{STATES[path]}`. "
+        f"{path} is a state file that is kept by the commands of `{STATES[path]}`. "
         f"Use them instead: `{STATES[path]} --help`."
     )
     told = agent.edits(path, agent_id="sub")
-    assert "Report what is to be noted to the agent that called you" in str(told)
+    assert "Report any change to the agent that called you" in str(told)
 
 
 def test_what_each_mode_denies_to_whom(holdfast_project: Project, agent: Agent) -> None:

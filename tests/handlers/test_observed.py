@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import journal, sidecar
-from holdfast.simulate import InSubprocess, Session, encode
-from holdfast.store import Store
+from holdfast.files.store import Store
+from holdfast.records import ledger, sessionlog
 from holdfast.testing import Compactions, Project
+from holdfast.testing.simulate import InSubprocess, Session, encode
 
 HEADING = "## Observed (noted by hooks, not stated by anyone)"
 SESSION = "session-1"
@@ -79,10 +79,10 @@ class Client:
             background_tasks=tasks,
         )
 
-    def waiting(self) -> list[dict[str, Any]]:
+    def noted(self) -> list[dict[str, Any]]:
         state_dir = str(self.project.home / ".local" / "state" / "holdfast")
-        lines = journal.peek(state_dir, self.session)
-        return [{key: each[key] for key in each if key not in {"version", "at"}} for each in lines]
+        lines = sessionlog.parse(sessionlog.content(state_dir, self.session), sessionlog.OBSERVED)
+        return [{key: line[key] for key in line if key not in {"entry", "at"}} for line in lines]
 
 
 @pytest.fixture
@@ -118,7 +118,6 @@ def test_what_was_under_way_is_named_after_the_compaction(
         assert all(f"src/{number}.py" in files for number in range(5))
         assert check.startswith("Last check: `cd web && pytest -q` failed (exit code 1) at ")
         assert told.index(HEADING) < told.index("## ACTION REQUIRED")
-    assert client.waiting() == []
 
     client.stop("a1", "Explore", "a1", "a2")
     client.bash("cd web && pytest -q")
@@ -170,7 +169,7 @@ def test_edits_are_noted_also_those_of_subagents(client: Client) -> None:
     client.tool("Edit", {"file_path": "/a\0b"}, {})
     client.tool("Edit", {"file_path": "/\ud800"}, {})
     root = client.project.root.resolve()
-    assert client.waiting() == [
+    assert client.noted() == [
         {"file": f"{root}/a.py"},
         {"file": f"{root}/b.py", "by": "a1"},
         {"file": f"{root}/c.ipynb"},
@@ -184,7 +183,7 @@ def test_all_else_of_subagents_is_not_noted(client: Client) -> None:
     client.tool("Bash", {"command": "pytest"}, {"stdout": ""}, **own)
     client.tool("TodoWrite", {"todos": [{"content": "A", "status": "pending"}]}, {}, **own)
     client.fire("TaskCreated", task_id="1", task_subject="A", **own)
-    assert client.waiting() == []
+    assert client.noted() == []
 
 
 def test_checks_are_noted_with_what_came_of_them(client: Client) -> None:
@@ -199,11 +198,11 @@ def test_checks_are_noted_with_what_came_of_them(client: Client) -> None:
     client.bash("git pull && pytest -q", error="Exit code 1\nno network")
     client.bash("git commit -m 'run pytest'")
     client.bash("ls", error="Exit code 2\nno such file")
-    assert client.waiting() == [
+    assert client.noted() == [
         {"check": "pytest -q", "ok": True, "code": None},
         {"check": "pytest -q", "ok": False, "code": 2},
         *[{"check": "pytest -q", "ok": None, "code": None}] * 5,
-        {"check": "… && pytest -q", "ok": None, "code": None},
+        {"check": "pytest -q", "ok": None, "code": None},
     ]
 
 
@@ -219,7 +218,7 @@ def test_subagents_are_noted_when_they_begin_and_end(client: Client) -> None:
     client.stop("summariser", "", "a1")
     client.fire("SubagentStop", agent_id="older client", agent_type="")
     listed = {"listed": [["a1", "Explore", ""]]}
-    assert client.waiting() == [
+    assert client.noted() == [
         {"agent": "a1", "kind": "Explore", "running": True},
         {"agent": "a1", "kind": "Explore", "what": "Find", "running": True},
         {"agent": "a2", "kind": "Plan", "what": "Look", "running": False},
@@ -255,7 +254,7 @@ def test_tasks_are_noted_as_they_change(client: Client) -> None:
         },
         {},
     )
-    assert client.waiting() == [
+    assert client.noted() == [
         {"task": "1", "subject": "Subj", "status": "pending"},
         {"task": "1", "subject": "Subj", "status": "pending"},
         {"task": "1", "subject": "", "status": "in_progress"},
@@ -275,7 +274,7 @@ def test_no_secret_is_noted_of_tasks_and_subagents(client: Client) -> None:
         client.launch("a1", "Explore", what)
         running = [{"id": "a2", "type": "subagent", "status": "running", "description": what}]
         client.fire("SubagentStop", agent_id="a1", agent_type="Explore", background_tasks=running)
-    noted = json.dumps(client.waiting())
+    noted = json.dumps(client.noted())
     assert "Replace" in noted
     assert "ghp_" not in noted
 
@@ -284,7 +283,7 @@ def test_a_long_list_of_todos_fits_a_line(client: Client) -> None:
     """However wide its letters are."""
     todos = [{"content": "数" * 500, "status": "pending"} for _ in range(100)]
     client.tool("TodoWrite", {"todos": todos}, {})
-    ((_, rows),) = client.waiting()[0].items()
+    ((_, rows),) = client.noted()[0].items()
     assert 3 < len(rows) < 20
 
 
@@ -293,7 +292,7 @@ def test_a_long_list_of_todos_fits_a_line(client: Client) -> None:
 def test_odd_fields_are_noted_as_nothing(tool: str, odd: object, client: Client) -> None:
     """Every field may be missing, or of another type."""
     client.tool(tool, odd, odd)
-    assert client.waiting() == []
+    assert client.noted() == []
 
 
 # When nothing is noted.
@@ -306,7 +305,7 @@ def test_nothing_is_noted_where_no_workflow_is(
     client = Client(compaction_cycle)
     client.edit("a.py")
     client.launch("a1", "Explore", "Find")
-    assert client.waiting() == []
+    assert client.noted() == []
     assert not (holdfast_project.home / ".local").exists()
 
 
@@ -319,13 +318,14 @@ def test_observe_switches_it_off(place: str, client: Client, compaction_cycle: C
     folder = path[place] if place == "user" else path[place] / ".claude"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "holdfast.toml").write_text("observe = false\n")
+    before = client.noted()
     client.edit("a.py")
-    assert client.waiting() == []
+    assert client.noted() == before
     assert seen(compaction_cycle().guidance) == []
     if place == "user":  # a repository does not switch it on again
         client.project.write(".claude/holdfast.toml", "observe = true\n")
         client.edit("a.py")
-        assert client.waiting() == []
+        assert client.noted() == before
 
 
 def test_the_environment_switches_it_off(client: Client) -> None:
@@ -336,7 +336,7 @@ def test_the_environment_switches_it_off(client: Client) -> None:
         "PostToolUse", tool_name="Edit", tool_input={"file_path": "/a.py"}, tool_response={}
     )
     assert door.fire(payload) == (b"", "", 0)
-    assert client.waiting() == []
+    assert client.noted() == []
 
 
 # Edits of what declares a workflow.
@@ -379,7 +379,6 @@ def test_what_came_before_a_phase_change_belongs_to_the_old_phase(
     compaction_cycle()
     client.edit("old.py")
     client.project.run("phase", "next", session=SESSION)
-    assert client.waiting() == []
     assert seen(compaction_cycle().guidance) == []
     client.edit("new.py")
     assert seen(compaction_cycle().guidance) == ["Files modified in this phase: new.py"]
@@ -431,7 +430,9 @@ def test_a_new_session_waits_for_nothing(client: Client, compaction_cycle: Compa
     with Store(client.project.root).lock(1):
         outcome = compaction_cycle.fire("SessionStart", session="newer", source="startup")
     assert b"could not" not in outcome.stdout
-    assert not list((client.project.home / ".local/state/holdfast/journals").glob("*.jsonl"))
+    state_dir = str(client.project.home / ".local/state/holdfast")
+    data = sessionlog.content(state_dir, "newer")
+    assert sessionlog.parse(data, sessionlog.OBSERVED) == []
 
 
 def test_subagents_go_with_the_session_to_another_workflow(
@@ -453,7 +454,7 @@ def test_subagents_go_with_the_session_to_another_workflow(
 # Saving it.
 
 
-def test_no_journal_no_write(client: Client, compaction_cycle: Compactions) -> None:
+def test_nothing_to_fold_no_write(client: Client, compaction_cycle: Compactions) -> None:
     """And one that is folded is not folded again."""
     client.edit("a.py")
     compaction_cycle()
@@ -476,31 +477,25 @@ def test_no_journal_no_write(client: Client, compaction_cycle: Compactions) -> N
 def test_that_it_cannot_be_folded_fails_no_save(
     client: Client, compaction_cycle: Compactions
 ) -> None:
-    """The state is saved, the guidance tells it all the same, and the next save folds it."""
+    """The guidance tells it all the same, and the next save folds it."""
     compaction_cycle()
     client.edit("a.py")
-    sidecars = client.project.root / ".claude/holdfast/sidecars"
-    kept = {path: path.read_bytes() for path in sidecars.iterdir()}
-    for path in kept:
-        path.unlink()
-    sidecars.rmdir()
-    sidecars.write_text("in the way")
-    outcome = compaction_cycle.fire("PreCompact", trigger="auto")
-    assert outcome.code == 0
-    assert b'"W"' in outcome.stdout
-    played = compaction_cycle()
+    with Store(client.project.root).lock(1):
+        outcome = compaction_cycle.fire("PreCompact", trigger="auto")
+        assert outcome.code == 0
+        assert b'"W"' in outcome.stdout
+        played = compaction_cycle()
     assert seen(played.guidance) == ["Files modified in this phase: a.py"]
-    assert "what was observed is not saved yet" in played.message
-    sidecars.unlink()
+    assert "what was observed is not saved yet" in client.project.run("log", "--json").stdout
     assert seen(compaction_cycle().guidance) == ["Files modified in this phase: a.py"]
-    assert client.waiting() == []
 
 
 KILLED = """
 import os, sys
-from holdfast import __main__, journal
-journal.Taken.done = lambda taken: os.kill(os.getpid(), 9)
-sys.argv = ["holdfast", "hook"]
+from holdfast import __main__
+from holdfast.records import ledger
+ledger.change = lambda *_: os.kill(os.getpid(), 9)
+sys.argv = ["holdfast", "hook", "--later"]
 __main__.main()
 """
 
@@ -521,17 +516,14 @@ def test_a_save_that_is_killed_before_it_is_done_is_repeated(
         check=False,
     )
     assert done.returncode == -9
-    assert len(client.waiting()) == 4
-    assert len(list((client.project.root / ".claude/holdfast/sidecars").iterdir())) == 2
     client.edit("b.py")
     agents, files, check = seen(compaction_cycle().guidance)
     assert "Find" in agents
     assert files == "Files modified in this phase: b.py, a.py"
     assert "`pytest` passed" in check
-    assert client.waiting() == []
 
 
-def test_without_a_workflow_the_journal_stays(
+def test_without_a_workflow_nothing_is_folded(
     client: Client, compaction_cycle: Compactions
 ) -> None:
     """What is not chosen gets nothing; it comes when the workflow does."""
@@ -539,28 +531,30 @@ def test_without_a_workflow_the_journal_stays(
     client.project.run("ignore", "W", session=SESSION)
     client.edit("a.py")
     compaction_cycle()
-    assert len(client.waiting()) == 1
+    assert len(client.noted()) == 1
     client.project.run("resume", "W", session=SESSION)
     assert seen(compaction_cycle().guidance) == ["Files modified in this phase: a.py"]
 
 
-def test_a_damaged_sidecar_is_begun_anew(client: Client, compaction_cycle: Compactions) -> None:
-    """It is no reason to lose what comes."""
+def test_a_damaged_record_is_replaced_by_its_copy(
+    client: Client, compaction_cycle: Compactions
+) -> None:
+    """It is no reason to lose what was noted, nor what comes."""
     client.edit("a.py")
     compaction_cycle()
-    sidecars = list((client.project.root / ".claude/holdfast/sidecars").iterdir())
-    for damage in (b"{", b'{"workflow": 5}', b"[]"):
-        for path in sidecars:
-            path.write_bytes(damage)
+    path = client.project.root / ".claude/holdfast/ledger.json"
+    for damage in (b"{", b"[]", b"\xff"):
+        path.write_bytes(damage)
         client.edit("b.py")
-        assert "b.py" in str(seen(compaction_cycle().guidance))
+        assert "b.py, a.py" in str(seen(compaction_cycle().guidance))
     store, key = Store(client.project.root), "canonical:name:w"
-    sidecar.update(store, key, 1, lambda _: {"observed": {"files": 5}, "more": 1})
+    ledger.update_notes(store, key, 1, lambda _: {"observed": {"files": 5}, "more": 1})
     client.edit("c.py")
     assert "c.py" in str(seen(compaction_cycle().guidance))
-    assert sidecar.load(store, key)["more"] == 1
+    assert ledger.notes_of(store, key)["more"] == 1
 
 
+@pytest.mark.long
 def test_hooks_add_while_saves_fold(client: Client, compaction_cycle: Compactions) -> None:
     """Real processes, all at once: every subagent is known, none is lost."""
     compaction_cycle()
@@ -604,8 +598,8 @@ def test_show_tells_it_also_before_it_is_folded(client: Client) -> None:
     assert [each["what"] for each in facts["subagents"]] == ["Find"]
     assert len(facts["files"]) == 30
     assert (facts["check"]["command"], facts["check"]["code"]) == ("pytest", 1)
-    assert len(client.waiting()) == 33
-    assert not list(Path(client.project.root).rglob("sidecars"))
+    assert len(client.noted()) == 33
+    assert not list(Path(client.project.root).rglob("ledger.json"))
 
 
 def test_show_without_anything_observed(client: Client) -> None:

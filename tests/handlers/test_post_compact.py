@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import counts, hooklog
-from holdfast.project import Surroundings
-from holdfast.simulate import InSubprocess, Session
-from holdfast.store import Store
+from holdfast.config.project import Surroundings
+from holdfast.files.store import Store
+from holdfast.records import hooklog
+from holdfast.restoring import compactions
 from holdfast.testing import Compactions, Project
+from holdfast.testing.simulate import InSubprocess, Session
 
 NAME = "Page Orchestration"
 SITEMAP, REVIEW = "Never skip the sitemap", "Ask for review before the release"
@@ -126,8 +127,8 @@ def test_only_a_compaction_counts(
 ) -> None:
     """And no other beginning of a session is noted as one."""
     compaction_cycle.start(source)
-    for path in (declared.root / ".claude/holdfast/sidecars").iterdir():
-        assert "compactions" not in json.loads(path.read_bytes())
+    record = json.loads((declared.root / ".claude/holdfast/ledger.json").read_bytes())
+    assert all("compactions" not in notes for notes in record["workflows"].values())
     assert noted(declared)["count"] == 0
 
 
@@ -212,18 +213,19 @@ def test_a_failure_to_count_fails_no_restore(
     """The guidance comes, and the log says what was not counted."""
     compaction_cycle.fire("PreCompact", trigger="manual")
     state_dir = Surroundings.from_environment(declared.environment()).state_dir or ""
-    os.makedirs(counts.path(hooklog.folder(state_dir, str(declared.root.resolve()))))
+    counted_in = compactions.restores_in(hooklog.folder(state_dir, str(declared.root.resolve())))
+    os.makedirs(counted_in)
     started = compaction_cycle.start()
     assert "phase 4 of 10: SEO Generation" in started.guidance
-    assert started.message.startswith(f"Workflow restored: {NAME}")
-    assert "the compaction was not counted: " in str(log_of(declared)["why"])
+    assert started.message.startswith(f"✅ Workflow restored: {NAME}")
+    assert f"not noted: no line could be added to {counted_in}" in log_of(declared)["why"]
 
 
 def test_a_failure_is_in_the_log_and_nowhere_else(
     declared: Project, compaction_cycle: Compactions
 ) -> None:
     """PostCompact has nobody to tell; nothing blocks."""
-    declared.write(".claude/holdfast/sidecars", "a file where the folder belongs")
+    declared.write(".claude/holdfast", "a file where the folder belongs")
     outcome = compaction_cycle.fire("PostCompact", compact_summary=WITHOUT_REVIEW)
     assert outcome == (b"", "", 0)
     assert str(log_of(declared)["decided"]).startswith("failed: ")

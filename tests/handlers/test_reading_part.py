@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.simulate import InSubprocess, Session, context_of, encode, read_reply
+from holdfast.agents.replies import Outcome
 from holdfast.testing import Compactions, MovableClock, Project
+from holdfast.testing.simulate import InSubprocess, Session, context_of, encode, read_reply
 from parts import put_together
 
 
@@ -46,8 +49,10 @@ def test_the_text_arrives_and_the_guidance_says_so(
 
 
 def part(compaction_cycle: Compactions, number: int, source: str) -> str:
-    who = Session("session-1", str(compaction_cycle.project.root))
-    outcome = compaction_cycle.door().fire(who.session_start(source), "--part", str(number))
+    """What the hook for a part says, at a start of its own."""
+    started = Session("session-1", str(compaction_cycle.project.root)).session_start(source)
+    compaction_cycle.door().fire(started)
+    outcome = compaction_cycle.door().fire(started, "--part", str(number))
     assert outcome.code == 0
     return context_of(read_reply(outcome))
 
@@ -69,13 +74,55 @@ def test_it_is_not_sent_where_a_session_begins(
     assert part(compaction_cycle, 1, source) == ""
 
 
-def test_parts_write_nothing(
+def test_a_part_says_nothing_without_the_main_hook(
     holdfast_project: Project, compaction_cycle: Compactions, guide: str
 ) -> None:
-    """Only the main hook saves."""
-    assert part(compaction_cycle, 1, "compact") != ""
+    """Only the main hook saves, and knows what is to be sent. The log tells."""
+    started = Session("session-1", str(holdfast_project.root)).session_start()
+    assert compaction_cycle.door().fire(started, "--part", "1") == Outcome()
     assert holdfast_project.states() == []
     assert not (holdfast_project.root / ".claude").exists()
+    assert "laid no parts of the reading ready" in holdfast_project.run("log").stdout
+
+
+def test_a_part_is_sent_once_at_each_start(
+    holdfast_project: Project, compaction_cycle: Compactions, guide: str
+) -> None:
+    """The next start is sent the same bytes, but may have other parts; so its hooks wait for them."""
+    assert guide in part(compaction_cycle, 3, "compact")
+    started = Session("session-1", str(holdfast_project.root)).session_start()
+    assert compaction_cycle.door().fire(started, "--part", "3") == Outcome()
+    assert guide in part(compaction_cycle, 3, "compact")
+
+
+def test_parts_that_are_old_are_those_of_an_earlier_start(
+    holdfast_project: Project, compaction_cycle: Compactions, guide: str
+) -> None:
+    """No client waits that long for a hook."""
+    started = Session("session-1", str(holdfast_project.root)).session_start()
+    compaction_cycle.door().fire(started)
+    for path in holdfast_project.home.rglob("parts/start-*"):
+        os.utime(path, (time.time() - 60, time.time() - 60))
+    assert compaction_cycle.door().fire(started, "--part", "1") == Outcome()
+
+
+def test_parts_wait_for_the_main_hook(
+    holdfast_project: Project, compaction_cycle: Compactions, guide: str
+) -> None:
+    """All hooks of a start begin at the same moment, and the main one has the most to do."""
+    door = InSubprocess(holdfast_project.environment(), str(holdfast_project.root))
+    started = Session("session-1", str(holdfast_project.root)).session_start()
+    waiting = [door.start("--part", str(number)) for number in range(1, 5)]
+    for process in waiting:
+        assert process.stdin
+        process.stdin.write(encode(started))
+        process.stdin.close()
+        process.stdin = None
+    time.sleep(0.3)
+    assert door.fire(started).code == 0
+    said = [process.communicate(timeout=30)[0].decode() for process in waiting]
+    assert [bool(text) for text in said] == [True, True, True, False]
+    assert guide in said[2]
 
 
 def test_a_list_on_request(
@@ -86,7 +133,7 @@ def test_a_list_on_request(
     cycle = compaction_cycle()
     assert cycle.reading == ()
     assert "@docs/guide.md\n@docs/gone.md (missing)" in cycle.guidance
-    assert "Still to be read from disk: @docs/guide.md. These carry details" in cycle.guidance
+    assert "Still to be read from disk: @docs/guide.md. They contain details" in cycle.guidance
 
 
 def test_fewer_parts_on_request(
@@ -99,7 +146,7 @@ def test_fewer_parts_on_request(
     assert len(cycle.reading) == 1
     assert "@docs/guide.md (not sent: over the budget of 2 parts)" in cycle.guidance
     assert "@docs/gone.md (sent, part 1, version " in cycle.guidance
-    assert "Still to be read from disk: @docs/guide.md. These" in cycle.guidance
+    assert "Still to be read from disk: @docs/guide.md. They" in cycle.guidance
 
 
 def test_no_part_where_restoring_is_switched_off(
@@ -171,15 +218,16 @@ def test_a_part_that_is_not_needed_loads_nothing(
     holdfast_project: Project, compaction_cycle: Compactions, guide: str
 ) -> None:
     """Twelve are registered, and most have nothing to say."""
-    compaction_cycle.fire("PreCompact")
+    started = Session("session-1", str(holdfast_project.root)).session_start()
+    compaction_cycle.door().fire(started)
     code = (
         "import sys, holdfast.__main__ as m; sys.argv = ['holdfast', 'hook', '--part', '4'];"
-        "assert m.main() == 0; assert 'pydantic' not in sys.modules;"
-        "assert 'holdfast.sync' not in sys.modules; assert 'pathlib' not in sys.modules"
+        "assert m.main() == 0; assert not {'pydantic', 'contextlib'} & sys.modules.keys();"
+        "assert 'holdfast.workflows.sync' not in sys.modules; assert 'pathlib' not in sys.modules"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        input=encode(Session("session-1", str(holdfast_project.root)).session_start()),
+        input=encode(started),
         env=holdfast_project.environment(),
         capture_output=True,
         check=False,
@@ -191,7 +239,7 @@ def test_a_part_that_is_not_needed_loads_nothing(
 def test_reading_that_grew_during_the_compaction(
     holdfast_project: Project, compaction_cycle: Compactions, guide: str
 ) -> None:
-    """What PreCompact foresaw holds only while the files are as they were."""
+    """What PreCompact prepared holds only while the files are as they were."""
     compaction_cycle.fire("PreCompact")
     holdfast_project.write("docs/guide.md", "another line\n" * 4000)
     assert len(compaction_cycle(pre_compact=False).reading) == 6

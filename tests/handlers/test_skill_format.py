@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from holdfast.simulate import Session, context_of, read_reply
-from holdfast.store import HOOK_WAIT
+from holdfast.files.store import HOOK_WAIT
 from holdfast.testing import Compactions, Project
+from holdfast.testing.simulate import Session, context_of, read_reply
 from skillwork import EXAMPLES, FEATURE, RUNS, only_state, place, put, told_in_history
 
 COMPACTED = "context_compacted"
@@ -54,14 +54,14 @@ def test_the_guidance_names_the_commands_that_fit(
 ) -> None:
     """Those of tasks for a /dev, those of cycles for a /tdd."""
     assert (
-        "It is kept current with `holdfast skill task phase`, `holdfast skill task complete`, "
+        "The state is kept current with `holdfast skill task phase`, `holdfast skill task complete`, "
         "`holdfast skill checkpoint`, `holdfast skill phase complete`, and ended with "
         "`holdfast skill complete`."
     ) in compaction_cycle().guidance
     command(dev, "complete", "--force", "enough")
     command(dev, "start", "tdd", "Add login")
     assert (
-        "It is kept current with `holdfast skill tdd run`, `holdfast skill tdd done`, and ended"
+        "The state is kept current with `holdfast skill tdd run`, `holdfast skill tdd done`, and ended"
     ) in compaction_cycle().guidance
 
 

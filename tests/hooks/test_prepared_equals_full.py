@@ -17,13 +17,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from holdfast.clock import Clock
-from holdfast.hooks import full, options, preparing, quick
-from holdfast.project import Surroundings
-from holdfast.simulate import Session, encode
+from holdfast import agents
+from holdfast.agents import events
+from holdfast.agents.replies import Outcome
+from holdfast.answers import prepare, quick
+from holdfast.answers.request import Request
+from holdfast.clock import Clock, iso
+from holdfast.config.project import Surroundings
+from holdfast.files.fingerprints import checksum
+from holdfast.hooks import full
 from holdfast.testing import MovableClock, Project
-from holdfast.wire import agents, events
-from holdfast.wire.replies import Outcome
+from holdfast.testing.simulate import Session, encode
 
 SESSIONS = st.sampled_from(["one", "two"])
 PHASES = st.sampled_from(["1/3 - Aaa", "2/3 - Bbb", "3/3 - Ccc", "2/3 - Ddd"])
@@ -55,27 +59,32 @@ class Doors(RuleBasedStateMachine):
         raw, home = encode(payload), self.project.home
         before, aside = home.with_name("before"), home.with_name("aside")
         shutil.copytree(home, before)
-        with _Environment(self.project.environment(), self.project.root):
-            said = quick.answer(raw, arguments)
+        # Both at the same moment: when a loaded machine comes to the second path, another day may have begun.
+        moment = {"HOLDFAST_NOW": iso(self.project.clock.now())}
+        with _Environment(self.project.environment() | moment, self.project.root):
+            said = quick.answer(Request(raw, arguments))
             if said is None:
                 self._full(raw, arguments)
             else:
+                ready = laid(home, raw)
                 home.rename(aside)
                 before.rename(home)
                 expected = full.run(raw, Surroundings.from_environment(), clock(), arguments)
+                expected_parts = laid(home, raw)
                 home.rename(before)
                 aside.rename(home)
                 assert expected == Outcome(said), "the full path says otherwise"
+                assert ready == expected_parts, "the full path lays other parts ready"
         shutil.rmtree(before)
 
     def _full(self, raw: bytes, arguments: tuple[str, ...]) -> None:
-        surroundings = Surroundings.from_environment()
-        outcome = full.run(raw, surroundings, clock(), arguments)
-        asked = options.read(arguments)
-        agent = agents.named(asked.agent)
-        event = events.parse(agent.given(events.payload_in(raw)), asked.part)
-        here = surroundings._replace(takes=agent.takes)
-        preparing.after(event, outcome, here, clock(), agent)
+        surroundings, request = Surroundings.from_environment(), Request(raw, arguments)
+        full.run(raw, surroundings, clock(), arguments)
+        if request.part:
+            return
+        event = events.parse(request.payload)
+        here = surroundings._replace(capabilities=request.agent.capabilities)
+        prepare.after(event, here, clock(), request.agent, beside=True)
 
     @initialize(agent=st.sampled_from(agents.NAMES))
     def begin(self, agent: str) -> None:
@@ -183,18 +192,18 @@ class Doors(RuleBasedStateMachine):
     def compact(self, session: str) -> None:
         self._event(session, "PreCompact", trigger="auto")
         self._event(session, "SessionStart", source="compact")
-        for part in ("1", "2"):
-            self._event(session, "SessionStart", "--part", part, source="compact")
+
+    @rule(session=SESSIONS)
+    def do_the_bookkeeping(self, session: str) -> None:
+        """While the summary is written."""
+        self._event(session, "PreCompact", "--later", trigger="auto")
 
     @rule(session=SESSIONS)
     def resume_a_compacted_session(self, session: str) -> None:
         """Which begins twice then, under some agents."""
         self._event(session, "PreCompact", trigger="auto")
         self._event(session, "SessionStart", source="resume")
-        for part in ("", "1"):
-            self._event(
-                session, "SessionStart", *["--part", part][: 2 * bool(part)], source="compact"
-            )
+        self._event(session, "SessionStart", source="compact")
 
     @rule(session=SESSIONS)
     def ask_twice(self, session: str) -> None:
@@ -211,6 +220,12 @@ class Doors(RuleBasedStateMachine):
         """No temporary file."""
         kept = self.project.home.glob(".local/state/holdfast/prepared/*/*.*-*")
         assert not [each for each in kept if not each.name.endswith(".json")]
+
+
+def laid(home: Path, raw: bytes) -> list[bytes]:
+    """The texts that are laid ready for the hooks of the start *raw*, by their checksums."""
+    path = home / ".local/state/holdfast/parts" / f"start-{checksum(raw)}"
+    return path.read_bytes().split(b"\0")[3::2] if path.exists() else []
 
 
 def clock() -> Clock:
@@ -239,6 +254,7 @@ Doors.TestCase.settings = settings(
     max_examples=int(os.environ.get("PREPARED_EXAMPLES", "25")),
     stateful_step_count=30,
     deadline=None,
+    print_blob=True,  # the seed is another one each time
     suppress_health_check=list(HealthCheck),
 )
 TestBothPaths = Doors.TestCase

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.columns import width
 from holdfast.hooks import statusline
 from holdfast.testing import Compactions, Project
+from holdfast.text.room import width
 
 ROOT = Path(__file__).parents[2]
 SESSION = "session-1"
@@ -243,7 +243,7 @@ def test_switched_off_it_shows_the_context_alone(saved: Project) -> None:
 
 def test_it_writes_nothing_and_waits_for_no_lock(saved: Project) -> None:
     """Though a save is due, and somebody else holds the lock. It only prepares its next answer."""
-    from holdfast.store import Store
+    from holdfast.files.store import Store
 
     saved.declare("Page Orchestration", phase="5/10 - Images")
     with Store(saved.root).lock(1):
@@ -276,7 +276,7 @@ def test_without_a_workflow_little_is_loaded(holdfast_project: Project) -> None:
     )
     loaded = set(done.stdout.decode().split())
     assert "holdfast.hooks.statusline" in loaded
-    assert not loaded & {"click", "pydantic", "pathlib", "dataclasses", "holdfast.sync"}
+    assert not loaded & {"click", "pydantic", "pathlib", "dataclasses", "holdfast.workflows.sync"}
 
 
 def test_the_documented_settings_work(saved: Project) -> None:

@@ -32,7 +32,7 @@ GUIDES = {
 }
 NAMED = 'The workflow "The long way" is kept in this project'
 RESTORED = "# Workflow restored after the compaction: The long way"
-RESUMED = "# Workflow taken up again with the resumed session: The long way"
+RESUMED = "# Workflow continued in the resumed session: The long way"
 CARRIED = "# Workflow carried over into the forked session: The long way"
 HEADS = (NAMED, RESTORED, RESUMED, CARRIED)
 SUBAGENT = "Look into it, subagent"
@@ -73,6 +73,7 @@ def kept(place: Opencode) -> dict[str, str]:
 def timeless(text: str) -> str:
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text)
     text = re.sub(r"\d{8}_\d{6}", "STAMP", text)
+    text = re.sub(r'"\d+-\d+-\d+": \d+', '"LOG": READ', text)  # how far a session's log was folded
     return re.sub(r"ses_\w+|claude-session", "SESSION", text)
 
 
@@ -268,7 +269,7 @@ def test_a_compaction_by_hand_is_followed_by_the_guidance(run: Recording) -> Non
 
 def test_the_person_is_shown_one_line(run: Recording) -> None:
     """For each compaction, in opencode's terminal."""
-    assert run.notes["toasts"] == ["Workflow restored: The long way, phase 2/3 (Build)"]
+    assert run.notes["toasts"] == ["✅ Workflow restored: The long way, Phase 2/3 (Build)"]
 
 
 def test_the_shell_knows_its_session(run: Recording) -> None:
@@ -403,7 +404,7 @@ def test_a_person_sees_it_in_the_terminal(placed: Placed) -> None:
         terminal.type("/compact")
         terminal.wait_for("The summary that the stand-in made.")
         terminal.type("SECOND")
-        terminal.wait_for("Workflow restored: The long way, phase 1/3 (Look)")
+        terminal.wait_for("✅ Workflow restored: The long way, Phase 1/3 (Look)")
         wait_until(lambda: "SECOND" in stand_in.requests[-1].text, "the request")
     assert told(asking(stand_in.requests, "SECOND")) == [RESTORED]
 
@@ -429,12 +430,12 @@ def test_claude_code_leaves_the_same_files(run: Recording, placed: Placed) -> No
     begin(place)
     session = "claude-session"
 
-    def hook(event: str, **more: Any) -> None:
+    def hook(event: str, *arguments: str, **more: Any) -> None:
         about = {"session_id": session, "transcript_path": str(place.home / "t.jsonl")}
         payload = {**about, "cwd": str(place.project), "hook_event_name": event, **more}
         # As the client starts it.
         subprocess.run(
-            [HOLDFAST, "hook"],
+            [HOLDFAST, "hook", *arguments],
             cwd=place.project,
             env={"PATH": os.environ["PATH"], "HOME": str(place.home)},
             input=json.dumps(payload).encode(),
@@ -453,6 +454,7 @@ def test_claude_code_leaves_the_same_files(run: Recording, placed: Placed) -> No
     place.holdfast("phase", "next", session=session)
     used("Write", {"file_path": str(place.project / "b.py")})
     hook("PreCompact", trigger="manual", custom_instructions=None)
+    hook("PreCompact", "--later", trigger="manual", custom_instructions=None)
     summary = "<summary>The summary that the stand-in made.</summary>"
     hook("PostCompact", trigger="manual", compact_summary=summary)
     hook("SessionStart", source="compact")

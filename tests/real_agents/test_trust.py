@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import registration
-from holdfast.clients import CLIENTS
+from holdfast.agents.clients import CLIENTS
+from holdfast.setup import registration
 from otheragents.codex import Codex
 from otheragents.jsonrpc import Peer
 from otheragents.place import Place

@@ -23,7 +23,7 @@ STEPS = 3
 # Twice as many bytes as characters.
 ACCENTS = {"docs/accents.md": "".join(f"{number}: {'é' * 80}\n" for number in range(1, 121))}
 RESTORED = "# Workflow restored after the compaction: "
-RESUMED = "# Workflow taken up again with the resumed session: "
+RESUMED = "# Workflow continued in the resumed session: "
 
 
 def at_work(placed: Placed, kind: type[Place], reading: dict[str, str]) -> Any:

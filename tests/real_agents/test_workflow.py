@@ -145,7 +145,7 @@ def test_after_that_it_is_told_once(run: Recording) -> None:
 
 def test_a_resumed_session_has_it_once(run: Recording) -> None:
     text = asking(run.requests, RESUMED).text
-    assert text.count("# Workflow taken up again with the resumed session: The long way") == 1
+    assert text.count("# Workflow continued in the resumed session: The long way") == 1
 
 
 def test_the_person_is_shown_no_trouble(run: Recording) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.clients import CLAUDE
+from holdfast.agents.clients import CLAUDE
 from realclient.install import NotInstalled, installed
 from realclient.recording import Record, Recording, Run, shared
 

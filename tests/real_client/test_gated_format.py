@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatedwork import FOLDER, RUN
+from gatedwork import FOLDER, RUN, write_artefacts
 from realclient.install import NEWEST
 from realclient.requests import additional_instructions, first_after, summaries
 from realclient.standin import StandIn
@@ -30,6 +30,8 @@ def test_a_feature_with_a_compaction_after_every_command(binary: Path, tmp_path:
         for number, (arguments, _) in enumerate(steps, 1):
             stand_in.queue += [shell(shlex.join(["holdfast", "gate", *arguments]))]
             session.send(f"step {number}")
+            if number == 1:
+                write_artefacts(place)
             session.send(f"go on with step {number}")
             session.compact()
             session.send(f"the turn after step {number}")

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import clientsettings
+from holdfast.config.project import Surroundings
+from holdfast.setup import clientsettings
 from plugin import copy_files
 from realclient.client import environment, run
 from realclient.requests import CONTINUED, first_after, words
@@ -38,7 +39,7 @@ def test_installed_it_restores_and_uninstalled_nothing_runs(binary: Path, tmp_pa
     place = Workplace(tmp_path)
     place.plan(3, {"docs/guide.md": "words that only the guide has\n"})
     settings = place.write(place.home / ".claude" / "settings.json", '{"theme": "dark"}')
-    assert "Registered 24 hooks" in place.holdfast("install", "--scope", "user")
+    assert "Registered 25 hooks" in place.holdfast("install", "--scope", "user")
     text, printed = compacted(place, binary)
     assert RESTORED in text
     assert "words that only the guide has" in text
@@ -103,31 +104,28 @@ def test_a_plugin_is_enabled_in_the_settings_of_its_scope(binary: Path, tmp_path
     place = Workplace(tmp_path)
     folder = copy_files(tmp_path / "the plugin")
     env = environment(place.home, "http://127.0.0.1:9")
-    client_dir = str(place.home / ".claude")
+    here = Surroundings.from_environment({"HOME": str(place.home)})
+    here = here._replace(cwd=str(place.project))
 
     def plugin(*arguments: str) -> None:
         done = run(binary, place.project, env, "plugin", *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
 
-    def enabled() -> dict[str, list[str]]:
-        every = clientsettings.read_all(str(place.project), client_dir)
-        return {scope: names for scope, file in every.items() if (names := _plugins(file))}
-
-    def _plugins(file: clientsettings.ClientSettings) -> list[str]:
-        assert file.problem == ""
-        return clientsettings.plugins(file.value)
+    def enabled() -> list[tuple[str, str]]:
+        scopes = clientsettings.look(here)
+        assert [file.problem for file in scopes.files.values()] == ["", "", ""]
+        return [(source.scope, source.plugin) for source in scopes.sources()]
 
     plugin("marketplace", "add", str(folder))
-    assert enabled() == {}
+    assert enabled() == []
     name = "holdfast@holdfast"
     plugin("install", name)
-    assert enabled() == {"user": [name]}
-    assert f"claude plugin uninstall {name} --scope user" in place.holdfast("install", "--dry-run")
+    assert enabled() == [("user", name)]
+    assert f"the plugin {name}: every hook runs" in place.holdfast("install", "--dry-run")
     plugin("install", name, "--scope", "local")
-    assert enabled() == {"user": [name], "local": [name]}
+    assert enabled() == [("local", name)]
     plugin("disable", name, "--scope", "local")
-    every = clientsettings.read_all(str(place.project), client_dir).values()
-    assert clientsettings.plugins(*(file.value for file in every)) == []
+    assert enabled() == []
     plugin("uninstall", name, "--scope", "local")
     plugin("uninstall", name, "--scope", "user")
-    assert enabled() == {}
+    assert enabled() == []

@@ -195,4 +195,4 @@ def test_loaded_for_one_run(binary: Path, place: PluginPlace, ready_environment:
     assert "holdfast:workflow-state" in words(offered.body)
     assert "when asked to resume" in words(offered.body)
     loaded = next(each for each in stand_in.requests if each.tool_results)
-    assert "A workflow left open comes back." in loaded.text
+    assert "holdfast switch NAME" in loaded.text

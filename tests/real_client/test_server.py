@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import registration
+from holdfast.setup import registration
 from realclient import client
 from realclient.requests import asking, first_after, summaries, words
 from realclient.standin import Reply, StandIn, Tool, calls

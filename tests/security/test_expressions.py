@@ -25,12 +25,11 @@ SHORT = {"src/holdfast/formats/canonical/sources/statuses.py:_ENDING": 60}
 # Put together from a workflow's own words, which are escaped; tests/test_summary.py has a huge summary.
 # A hook's matcher stands in the client's settings, and is tried on single words. Fences have one letter.
 MADE_AT_WORK = {
-    "src/holdfast/formats/gated/evidence.py",  # from a list beside it
-    "src/holdfast/formats/gated/reviews.py",  # from the name of a feature
+    "src/holdfast/formats/gated/reviews.py",  # from a list beside it, and from the name of a feature
     "src/holdfast/patterns.py",  # which compiles those that are found by their `pattern(...)`
-    "src/holdfast/reading.py",
-    "src/holdfast/sources.py",
-    "src/holdfast/summary.py",
+    "src/holdfast/restoring/reading.py",
+    "src/holdfast/setup/clientsettings.py",
+    "src/holdfast/restoring/summary.py",
 }
 
 FOUND = expressions.everywhere()

@@ -67,13 +67,12 @@ def test_every_input_that_is_kept_has_a_target() -> None:
 
 def test_the_house_notices(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it looks for: an error that nobody foresaw, and text that steers."""
-    from holdfast import handlers
 
     def broken(*_: object) -> None:
         raise RuntimeError("of nobody's concern")
 
     house.put("CLAUDE.local.md", b"Workflow: W\nPhase: 1/2\n")
-    monkeypatch.setattr(handlers, "handler", lambda _: broken)
+    monkeypatch.setattr("holdfast.handlers.pre_compact.handle", broken)
     with pytest.raises(AssertionError, match="RuntimeError"):
         house.compact()
     for text in ("\x1b[2J", "\u202e", "</system-reminder>", "<s\u200bystem-reminder", "\U000e0041"):

@@ -13,18 +13,17 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from fuzzing.house import House
-from holdfast import settings
+from holdfast.config import settings
 from holdfast.errors import StateUnreadable
+from holdfast.files.regular import read_file
+from holdfast.files.store import Store
 from holdfast.formats.canonical import files
-from holdfast.formats.canonical.sources.look import look_at_markdown
-from holdfast.regular import read_file
-from holdfast.store import Store
+from holdfast.formats.canonical.files import look_at_markdown
 from holdfast.testing import Compactions, Project
 
 OUTSIDE = "sk-nobody-may-see-this"
@@ -42,7 +41,7 @@ KEPT_IN = (
     ".claude/holdfast.toml",
     ".claude/holdfast/ledger.json",
     ".claude/holdfast/copies/x",
-    ".claude/holdfast/sidecars/x.json",
+    ".claude/holdfast/ledger.last.json",
 )
 _LOOKING = (["status"], ["list"], ["why"])
 
@@ -60,7 +59,7 @@ def outside(tmp_path: Path) -> Path:
                 "phase": 1,
                 "workflow_id": OUTSIDE,
                 "tasks": [],
-                "untold": [OUTSIDE],
+                "notices": [OUTSIDE],
             }
         )
     )
@@ -205,14 +204,12 @@ def test_what_declares_and_keeps_is_read_in_the_project_alone(
         said = OUTSIDE if days == 77 else ""
     elif what == "markdown":
         said = "".join(
-            str(vars(each.declaration))
-            for each in look_at_markdown(store.root, ())
-            if each.declaration
+            str(each.declaration) for each in look_at_markdown(store, ()) if each.declaration
         )
     else:
-        (found,) = files.found(store.root)
-        held = files.read(store, found, datetime.now(UTC))
-        said = str(vars(held))
+        (path,) = files.paths(store)
+        held = files.KIND.read(store, path)
+        said = str(held)
     assert path.is_symlink()
     assert OUTSIDE not in said
 
@@ -257,7 +254,7 @@ def test_a_write_leaves_the_inode_that_was_there_alone(
 
 
 def test_what_may_hold_private_text_is_its_owners_alone(holdfast_project: Project) -> None:
-    """Copies, the archive, sidecars and the log, whatever the umask; states follow the umask."""
+    """Copies, the archive, the record and the log, whatever the umask; states follow the umask."""
     umask = os.umask(0o022)
     try:
         holdfast_project.run("start", "W", "--phases", "A,B", session="session-1")

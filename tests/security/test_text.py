@@ -17,9 +17,9 @@ import pipework
 import skillwork
 from fuzzing.edits import TEXTS
 from fuzzing.house import steers
-from holdfast.formats.document import encoded
-from holdfast.plaintext import clean, one_line, quoted
+from holdfast.formats.engine.document import encoded
 from holdfast.testing import Compactions, Project
+from holdfast.text.plaintext import clean, one_line, quoted
 
 HOSTILE = [text for text in TEXTS if len(text) < 100 and steers(text) and "\0" not in text]
 _LOOKING = (["status"], ["list"], ["why"], ["show"], ["preview"], ["log"])

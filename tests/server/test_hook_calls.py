@@ -14,13 +14,17 @@ import pytest
 from mcp.client.client import Client
 from mcp_types import CallToolResult
 
-from holdfast import journal, payloads, registration
-from holdfast.project import Surroundings
+from holdfast.agents import clients
+from holdfast.config.project import Surroundings
+from holdfast.records import sessionlog
+from holdfast.setup import registration
 from holdfast.testing import Compactions, Project
 from mcpwork import call, said, talk
 
 SESSION = "00000000-0000-4000-8000-000000000000"  # of the recorded payloads
-TOOL_EVENTS = [name for name in payloads.names() if name.startswith(("PreToolUse", "PostToolUse"))]
+TOOL_EVENTS = [
+    name for name in clients.payload_names() if name.startswith(("PreToolUse", "PostToolUse"))
+]
 
 
 def filled_in(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +63,10 @@ def by_process(project: Project, payload: Mapping[str, Any]) -> str:
 
 def noted(project: Project) -> list[dict[str, Any]]:
     state_dir = Surroundings.from_environment(project.environment()).state_dir
-    lines = [dict(each) for each in journal.peek(state_dir, SESSION)]
+    lines = [
+        dict(each)
+        for each in sessionlog.parse(sessionlog.content(state_dir, SESSION), sessionlog.OBSERVED)
+    ]
     for each in lines:
         each.pop("at", None)
     return lines
@@ -77,7 +84,7 @@ def project(holdfast_project: Project, compaction_cycle: Compactions) -> Project
 @pytest.mark.parametrize("name", TOOL_EVENTS)
 def test_what_is_noted_is_what_a_process_notes(project: Project, name: str) -> None:
     """For each recorded tool event."""
-    payload = payloads.read(name, str(project.root))
+    payload = clients.payload(name, str(project.root))
     by_process(project, payload)
     before = noted(project)
     answer = call(project, "hook_event", **filled_in(payload))
@@ -88,7 +95,7 @@ def test_what_is_noted_is_what_a_process_notes(project: Project, name: str) -> N
 
 def test_the_gate_reminds_and_lets_go(project: Project) -> None:
     """Once, in the words of the command; and what was opened is known."""
-    edit = payloads.read("PreToolUse-Edit", str(project.root))
+    edit = clients.payload("PreToolUse-Edit", str(project.root))
     reminded = said(call(project, "hook_event", **filled_in(edit)))
     assert "docs/long.md" in json.loads(reminded)["hookSpecificOutput"]["additionalContext"]
     assert said(call(project, "hook_event", **filled_in(edit))) == ""
@@ -97,10 +104,10 @@ def test_the_gate_reminds_and_lets_go(project: Project) -> None:
 
 def test_the_gate_denies_until_the_file_was_opened(project: Project) -> None:
     project.write(".claude/holdfast.toml", 'gate = "block"\n')
-    edit = filled_in(payloads.read("PreToolUse-Edit", str(project.root)))
+    edit = filled_in(clients.payload("PreToolUse-Edit", str(project.root)))
     denied = json.loads(said(call(project, "hook_event", **edit)))["hookSpecificOutput"]
     assert denied["permissionDecision"] == "deny"
-    read = payloads.read("PostToolUse-Read", str(project.root))
+    read = clients.payload("PostToolUse-Read", str(project.root))
     read["tool_input"] = {"file_path": str(project.root / "docs/long.md")}
     assert said(call(project, "hook_event", **filled_in(read))) == ""
     assert said(call(project, "hook_event", **edit)) == ""
@@ -111,7 +118,7 @@ def test_only_tool_events_are_answered(project: Project, event: str) -> None:
     """No restore may depend on a server that could be dead."""
     answer = call(project, "hook_event", hook_event_name=event)
     assert answer.is_error
-    assert "is no tool event" in said(answer)
+    assert "is not a tool event" in said(answer)
 
 
 @pytest.mark.parametrize("odd", ["", "no JSON {", "[" * 5_000, "5", "null", '"text"'])
@@ -126,8 +133,8 @@ def test_fields_that_are_not_what_they_should_be(project: Project, odd: str) -> 
 def test_twenty_calls_side_by_side(project: Project) -> None:
     """Each gets its own answer, and each leaves its own note."""
     checks = [f"pytest tests/test_{number}.py" for number in range(20)]
-    done = payloads.read("PostToolUse-Bash", str(project.root))
-    edit = filled_in(payloads.read("PreToolUse-Edit", str(project.root)))
+    done = clients.payload("PostToolUse-Bash", str(project.root))
+    edit = filled_in(clients.payload("PreToolUse-Edit", str(project.root)))
 
     async def all_at_once(client: Client) -> dict[str, CallToolResult]:
         answers: dict[str, CallToolResult] = {}
@@ -156,7 +163,7 @@ def test_twenty_calls_side_by_side(project: Project) -> None:
 def test_edits_that_declare_are_saved_side_by_side(project: Project) -> None:
     """Ten writers of one state in one process: each waits for its turn."""
     project.declare("W", phase="2/3 - Second")
-    written = payloads.read("PostToolUse-Edit", str(project.root))
+    written = clients.payload("PostToolUse-Edit", str(project.root))
     written["tool_input"] = {"file_path": str(project.root / "CLAUDE.local.md")}
 
     async def all_at_once(client: Client) -> list[CallToolResult]:
@@ -200,8 +207,7 @@ def test_installed_it_is_recognised_and_taken_out(holdfast_project: Project) -> 
     assert not events_of("command") & set(registration.TOOL_EVENTS)
     assert {"PreCompact", "SessionStart", "PostCompact"} <= events_of("command")
     assert "Nothing to do" in project.run("install", "--mcp-hooks").stdout
-    put_right = project.run("install").stdout
-    assert "PreToolUse: 1 of 1 are missing" in put_right
+    assert "Brought 25 hooks up to date" in project.run("install").stdout
     assert events_of("mcp_tool") == set()
     project.run("install", "--mcp-hooks")
     project.run("uninstall")

@@ -13,7 +13,7 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
-from holdfast.testing import Project
+from holdfast.testing import Compactions, Project
 from mcpwork import call, given, said, talk, unwrapped
 from pipework import BLOCKS, DOCUMENT, PLANNING, STATES, tool
 from pipework import GENERATION as ID
@@ -75,8 +75,12 @@ def test_the_worked_example(project: Project) -> None:
         )
         return {name: await ask(name) for name in order}
 
+    run = project.root / FOLDER.removesuffix("workflow-state") / "generation-runs" / ID
+    run.mkdir(parents=True)
     answers, aside = talk(project, one_after_the_other)
     assert aside == ""
+    (removed,) = answers["cancel_workflow"].pop("notes")
+    assert removed == f"removed, since it was empty: {run.relative_to(project.root).as_posix()}"
     assert sorted(answers) == sorted(NAMES)
     for name, answer in answers.items():
         same(answer, tool(name)[1], but="updated_at")
@@ -165,6 +169,29 @@ def test_whoever_changes_one_has_it(project: Project) -> None:
     call(project, "approve_step", "session-1", workflow_id=ID, step=3, approved=True)
     after = given(call(project, "workflow_status", "session-1"))
     assert after["workflow"]["format"] == "pipeline"
+
+
+def test_cancelling_one_does_not_take_it_up(project: Project) -> None:
+    """As with the command: the session keeps the workflow that it works on."""
+    project.run("start", "Something else", "--phases", "A", session="session-1")
+    project.run("start", "Begun later", "--phases", "A", session="session-2")
+    assert not call(project, "cancel_workflow", "session-1", workflow_id=ID).is_error
+    after = given(call(project, "workflow_status", "session-1"))
+    assert (after["workflow"]["name"], after["why"]) == (
+        "Something else",
+        "this session works on it",
+    )
+
+
+def test_a_tool_looks_at_pipelines_alone(project: Project, compaction_cycle: Compactions) -> None:
+    """Whoever looks at a state of another format that is damaged sets it aside."""
+    damaged = "untracked/workflow-state/work/state-work-20260101_000000.json"
+    project.write(damaged, '{"workflow": ')
+    assert given(call(project, "approve_step", workflow_id=ID, step=3, approved=True))
+    assert given(call(project, "get_next_step", workflow_id=ID))
+    assert (project.root / damaged).exists()
+    compaction_cycle.fire("PreCompact")
+    assert not (project.root / damaged).exists()
 
 
 def test_definitions_are_resources(project: Project) -> None:

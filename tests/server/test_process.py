@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store import Store
+from holdfast.files.store import Store
 from holdfast.testing import Project
 from mcpwork import SERVER, Wire, wire, without_sdk
 
 SOON = 1.0  # a second, for a process that has nothing left to do
 BROKEN = """
-from holdfast.formats.pipeline import engine
+from holdfast.formats.pipeline import files
 
 def broken(*_: object) -> None:
     raise RuntimeError("of nobody's concern")
 
-engine.get_next_step = broken
+files.find = broken
 """
 
 

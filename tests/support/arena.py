@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast import clock
-from holdfast.simulate import Session, encode
 from holdfast.testing import MovableClock, Project
+from holdfast.testing.simulate import Session, encode
 from warm import Ended, Warm
 
 SESSION = "session-1"
@@ -27,11 +27,13 @@ class Hook(NamedTuple):
 
     event: str
     fields: Mapping[str, object] = {}
+    options: tuple[str, ...] = ()  # behind `holdfast hook`
 
 
 Step = Sequence[str] | Hook | Callable[[Project], object]
 
 PRE_COMPACT = Hook("PreCompact", {"trigger": "auto", "custom_instructions": None})
+LATER = PRE_COMPACT._replace(options=("--later",))
 COMPACTED = Hook("SessionStart", {"source": "compact", "model": "simulated"})
 
 
@@ -53,8 +55,8 @@ class Arena:
         """Do one *step* in a process of its own."""
         if callable(step):
             step(self.project)
-            return Ended(0, "", "")
-        arguments: Sequence[str] = ["hook"] if isinstance(step, Hook) else step
+            return Ended(0, b"")
+        arguments = ["hook", *step.options] if isinstance(step, Hook) else step
         stdin = b""
         if isinstance(step, Hook):
             stdin = encode(Session(SESSION, str(self.root)).payload(step.event, **step.fields))
@@ -86,8 +88,10 @@ class Arena:
     def records(self) -> Files:
         """What is our own, in the project and in the user's folder, and is to be whole at any moment."""
         own = self.root / ".claude" / "holdfast"
-        # An empty file whose time counts, and answers that are checked before they are used.
-        light = ("state/holdfast/heard/", "state/holdfast/prepared/")
+        light = (
+            "state/holdfast/prepared/",
+            "state/holdfast/parts/",
+        )  # checked before they are used
         kept = _files(own, "tmp/", "lock", ".gitignore", "archive/")
         return kept | _files(self.home / ".local", *light)
 

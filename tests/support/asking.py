@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from holdfast import hooklog
-from holdfast.project import Surroundings
-from holdfast.simulate import InSubprocess
+from holdfast.agents.replies import Outcome
+from holdfast.config.project import Surroundings
+from holdfast.records import hooklog
 from holdfast.testing import Project
-from holdfast.wire.replies import Outcome
+from holdfast.testing.simulate import InSubprocess
 
 TIME = "2026-11-18T06:23:04.660Z"
 SNAPSHOT = "<state_snapshot>what was done so far</state_snapshot>"

@@ -6,19 +6,20 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from deadly import ARMED
-from holdfast.formats.base import Place
-from holdfast.formats.gated import files, lifecycle, machine, user_review
-from holdfast.formats.gated.lifecycle import Review, Step
-from holdfast.formats.gated.machine import PullRequest
-from holdfast.formats.gated.user_review import Said
-from holdfast.settings import Settings
-from holdfast.store import Store
+from holdfast.cli.gate import commands
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
+from holdfast.formats.engine.format import Changed
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.gated import files
+from holdfast.formats.gated.format import FORMAT
+from holdfast.formats.gated.moves import PullRequest
+from holdfast.formats.gated.reconciling import Move
 from holdfast.testing import Project
 
 DOCUMENT = (Path(__file__).parents[1] / "samples" / "gated" / "document.md").read_text("utf-8")
@@ -36,6 +37,7 @@ NAMES = (
     "05-documentation",
 )
 ALL_FILES = ("workflow-state.json", *(f"{name}/status.json" for name in NAMES))
+MOVES = {move.words: move.step for move in commands.MOVES}
 AT = "2026-02-27T10:00:00Z"
 
 
@@ -61,42 +63,50 @@ def place(project: Project, *, branch: str | None = None, stale_days: int = 7) -
 def begin(project: Project, slug: str = SLUG, title: str = "User Auth") -> Place:
     """A feature that has just begun."""
     here = place(project)
-    lifecycle.start(here, slug, title=title, description="# User Auth\n")
+    FORMAT.start(here, slug, title=title, description="# User Auth\n")
     return here
 
 
-# Each move of the machine, by the name of its command.
-STEPS: dict[str, Callable[..., Step]] = {
-    "submit": lambda: machine.submit,
-    "revise": lambda text="better": partial(machine.revise, feedback=text),
-    "approve-internal": lambda pr=None: partial(
-        machine.approve_internal, pull_request=PullRequest.of(pr) if pr else None
-    ),
-    "approve": lambda: user_review.approve,
-    "request-changes": lambda text="other": partial(user_review.request_changes, said=Said(text)),
-    "regress": lambda phase, text="back": partial(
-        user_review.regress, phase=phase, said=Said(text)
-    ),
-    "escalate": lambda reason="stuck": partial(machine.escalate, reason=reason),
-    "guide": lambda text="so": partial(machine.guide, guidance=text),
-    "override": lambda: machine.override,
-    "complete": lambda: machine.complete,
-    "cancel": lambda: machine.cancel,
+# What the text of a move is where a test does not say.
+TEXTS = {
+    "revise": "better",
+    "approve-internal": "good",
+    "request-changes": "other",
+    "regress": "back",
+    "escalate": "stuck",
+    "guide": "so",
 }
-VERDICTS = {"revise": machine.NEEDS_REVISION, "approve-internal": machine.APPROVED}
+REVIEWED = {"revise", "approve-internal"}
 
 
-def do(here: Place, command: str, *arguments: str, key: str = KEY) -> lifecycle.Changed:
+def move(command: str, *arguments: str) -> Move:
+    """The move that *command* makes: "regress" with a phase and a text, "approve-internal" with a PR."""
+    given: dict[str, Any] = {"text": TEXTS[command]} if command in TEXTS else {}
+    left = list(arguments)
+    if command == "regress":
+        given["phase"] = left.pop(0)
+    if command == "approve-internal" and left:
+        given["pr"] = PullRequest.parse(left.pop(0))
+    if left:
+        given["text"] = left.pop(0)
+    return partial(MOVES[command], **given)
+
+
+def do(here: Place, command: str, *arguments: str, key: str = KEY) -> Changed[files.Feature]:
     """Give *command* to the feature."""
-    verdict = VERDICTS.get(command)
-    review = Review(verdict, "the review") if verdict else None
-    return lifecycle.change(here, key, STEPS[command](*arguments), review)
+    return FORMAT.change(here, key, move(command, *arguments))
 
 
 def walk(here: Place, *commands: str) -> None:
     """Several, each with its arguments behind it: "regress 01-requirements"."""
     for command in commands:
         do(here, *command.split())
+
+
+def write_artefacts(project: Project, slug: str = SLUG) -> None:
+    """Those of all phases, so that each can be submitted."""
+    for name in NAMES:
+        project.write(f"workflow/{slug}/{name}/artefact.md", "# Written\n")
 
 
 APPROVE_PHASE = ("submit", "approve-internal #7", "approve")

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from deadly import ARMED
-from holdfast.formats.base import Place
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
+from holdfast.formats.engine.format import Changed
+from holdfast.formats.engine.looking import Unusable
+from holdfast.formats.engine.workflow import Place
 from holdfast.formats.orchestrator import files
+from holdfast.formats.orchestrator.files import StateFile
+from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.formats.orchestrator.model import State
-from holdfast.settings import Settings
-from holdfast.store import Store
 from holdfast.testing import Project
 
 DOCUMENT = Path(__file__).parents[1] / "samples" / "orchestrator" / "document.md"
@@ -25,12 +29,14 @@ import sys
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from holdfast.formats.base import Place
-from holdfast.formats.orchestrator import archive, checkpoints, learnings, lifecycle
-from holdfast.settings import Settings
-from holdfast.store import Store
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.orchestrator import checkpoints, learnings
+from holdfast.formats.orchestrator.format import FORMAT
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
 root, code, call, number, after = *sys.argv[1:4], int(sys.argv[4]), sys.argv[5] == "after"
 place = Place(Store(root), Settings(), datetime.now(UTC), None, None)
+hook = Place(place.store, place.settings, place.now, None, None, saver="PreCompact")
 arm(call, number=number, after=after)
 exec(code)
 """
@@ -44,8 +50,28 @@ def example() -> dict[str, Any]:
     return data
 
 
-def place(project: Project) -> Place:
-    return Place(Store(project.root), Settings(), project.clock.now(), None, None)
+def place(project: Project, saver: str = "") -> Place:
+    now = project.clock.now()
+    return Place(Store(project.root), Settings(), now, None, None, saver=saver)
+
+
+def change(project: Project, move: Any, *arguments: Any, **named: Any) -> Changed[StateFile]:
+    """Make *move* on the run of *project*."""
+    return FORMAT.change(place(project), "", move, *arguments, **named)
+
+
+def found(project: Project) -> StateFile | Unusable:
+    """The run as it is to be used."""
+    run = files.find_run(place(project).store)
+    assert run
+    return run
+
+
+def run_of(project: Project) -> StateFile:
+    """The same where it can be read."""
+    run = found(project)
+    assert isinstance(run, StateFile)
+    return run
 
 
 def put(project: Project, data: object) -> Path:

@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from holdfast.formats.base import Place
-from holdfast.formats.pipeline import definitions, engine, machine
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.pipeline import files, moves, operations
 from holdfast.formats.pipeline.model import State
-from holdfast.settings import Settings
-from holdfast.store import Store
 
 DOCUMENT = (Path(__file__).parents[1] / "samples" / "pipeline" / "document.md").read_text("utf-8")
 BLOCKS: list[dict[str, Any]] = [
@@ -56,18 +56,23 @@ def put(root: Path, workflow_id: str, data: object) -> Path:
     return path
 
 
-def run(state: State, *moves: tuple[int, str]) -> State:
+def workflow_state(place: Place, workflow_id: str) -> dict[str, Any]:
+    """The whole state, as it lies there."""
+    return files.find(place.store, workflow_id).state.to_json()
+
+
+def run(state: State, *made: tuple[int, str]) -> State:
     """Give steps statuses, one after the other; "approved" and "rejected" are a person's."""
-    for seconds, (number, given) in enumerate(moves, 1):
-        definition, now = definitions.of(state), at(10 * seconds)
+    for seconds, (number, given) in enumerate(made, 1):
+        now = at(10 * seconds)
         if given == "approved":
-            state = machine.approve(state, definition, now, number)
+            state = moves.approve(state, now, number)
         elif given == "rejected":
-            state = machine.reject(state, definition, now, number)
+            state = moves.reject(state, now, number)
         elif given in {"A", "B"}:
-            state = machine.approve(state, definition, now, number, selected_variant=given)
+            state = moves.approve(state, now, number, selected_variant=given)
         else:
-            state = machine.update(state, definition, now, number, given)
+            state = moves.update(state, now, number, given)
     return state
 
 
@@ -85,23 +90,23 @@ def go_on(
     made: list[tuple[int, str]] = []
     while moves is None or len(made) < moves:
         here = place(root, 60)
-        told = engine.get_next_step(here, workflow_id)
-        status = engine.get_workflow_status(here, workflow_id)
+        told = operations.get_next_step(here, workflow_id)
+        status = operations.get_workflow_status(here, workflow_id)
         if status["status"] in {"completed", "failed", "cancelled"}:
             break
         number = told["current_step"]
         if told["can_proceed"]:
             number = told["next_step"]
-            engine.update_workflow_state(here, workflow_id, number, status="in_progress")
+            operations.update_workflow_state(here, workflow_id, number, status="in_progress")
             made.append((number, "in_progress"))
         elif status["waiting_for_approval"]:
-            engine.approve_step(here, workflow_id, number)
+            operations.approve_step(here, workflow_id, number, approved=True)
             made.append((number, "approved"))
         else:
-            state = engine.workflow_state(here, workflow_id)
+            state = workflow_state(here, workflow_id)
             failed = _times_failed(state, number)
             given = "failed" if failed < fails.get(number, 0) else "completed"
-            engine.update_workflow_state(here, workflow_id, number, status=given)
+            operations.update_workflow_state(here, workflow_id, number, given)
             made.append((number, given))
     return made
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from filelock import FileLock
 
-from holdfast.bootstrap import marker
-from holdfast.bootstrap.build import INTERPRETER
+from holdfast.setup.plugin import marker
+from holdfast.setup.plugin.environment import INTERPRETER
 
 ROOT = Path(__file__).parents[2]
 # What bin/holdfast needs beside a Python.

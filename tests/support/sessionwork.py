@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast import homes, hooklog
-from holdfast.formats.base import Place
-from holdfast.formats.pipeline import index, places
-from holdfast.formats.pipeline.places import Location
-from holdfast.settings import Settings
-from holdfast.store import Store
+from holdfast.config import homes
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.pipeline import files
+from holdfast.formats.pipeline.files import Location
+from holdfast.formats.pipeline.format import FORMAT
+from holdfast.records import hooklog
 from holdfast.testing import Project
 
+_INDEXED = ("workflow_type", "status", "session_name", "created_at", "updated_at")
 AT = "2025-11-10T16:00:00Z"
 ARTEFACTS = {"plan.md": "# Plan\n", "deep/er/notes.json": "{}\n"}
 
@@ -75,23 +78,42 @@ def put(
 
 
 def update_indexes(project: Project) -> None:
-    store = Store(project.root)
-    with store.lock(5):
-        index.update(store, AT)
+    here = place(project)
+    with here.store.lock(5):
+        FORMAT.update_indexes(here)
 
 
 def indexes_are_true(project: Project) -> bool:
-    """By a fresh scan: nothing that is kept of an earlier one is used."""
+    """Whether each index has an entry for every state beside it, as the state says it."""
     store = Store(project.root)
-    for kept in (store.private / "listings").glob("*"):
-        kept.unlink()
-    there = [each for each in places.locations(store) if (project.root / each.states).is_dir()]
-    return all(index.is_true(store, each) for each in there)
+    return all(
+        index_is_true(project.root, location)
+        for location in files.locations(store)
+        if (project.root / location.states).is_dir()
+    )
+
+
+def index_is_true(root: Path, location: Location) -> bool:
+    try:
+        workflows = json.loads((root / location.index_file).read_bytes())["workflows"]
+        listed = {entry["workflow_id"]: _facts(entry, entry["state_file"]) for entry in workflows}
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+    there = {}
+    for path in (root / location.states).glob("*.json"):
+        data = json.loads(path.read_bytes())
+        if "workflow_type" in data:
+            there[path.stem] = _facts(data, path.relative_to(root).as_posix())
+    return listed == there
+
+
+def _facts(data: Mapping[str, Any], state_file: str) -> dict[str, Any]:
+    return {**{key: data[key] for key in _INDEXED if key in data}, "state_file": state_file}
 
 
 def everything(project: Project) -> dict[str, bytes]:
     """All files of the workspace, relative to it."""
-    top = project.root / places.WORKSPACE
+    top = project.root / files.WORKSPACE
     return {
         path.relative_to(top).as_posix(): path.read_bytes()
         for path in sorted(top.rglob("*"))

@@ -11,11 +11,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from holdfast.formats.base import Place
-from holdfast.formats.skill import files
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.skill import files, lifecycle
+from holdfast.formats.skill.format import FORMAT
+from holdfast.formats.skill.lifecycle import Beginning, Started, first_state
 from holdfast.formats.skill.model import State
-from holdfast.settings import Settings
-from holdfast.store import Store
 from holdfast.testing import Project
 
 DOCUMENT = (Path(__file__).parents[1] / "samples" / "skill" / "document.md").read_text("utf-8")
@@ -63,6 +65,33 @@ def at(minutes: float) -> str:
 def place(project: Project, *, branch: str | None = "feat/user-auth", stale_days: int = 7) -> Place:
     settings = Settings(stale_days=stale_days)
     return Place(Store(project.root), settings, project.clock.now(), branch, branch)
+
+
+def first(
+    skill: str, text: str, at: str, *, identifier: str, branch: str | None = None, **given: Any
+) -> State:
+    """The first state of a workflow."""
+    return first_state(Beginning(skill, text, **given), identifier, at, branch)
+
+
+def start(
+    place: Place,
+    skill: str,
+    text: str,
+    *,
+    called: str | None = None,
+    afresh: bool = False,
+    **given: Any,
+) -> Started:
+    return lifecycle.start(place, Beginning(skill, text, **given), called, afresh=afresh)
+
+
+def is_index_true(here: Place) -> bool:
+    """Whether the index is what a command would write."""
+    path = here.root / files.INDEX
+    before = path.read_bytes()
+    FORMAT.update_index(here)
+    return path.read_bytes() == before
 
 
 def put(project: Project, name: str, data: object, folder: str = "active") -> Path:
@@ -167,7 +196,10 @@ DEV_RUN: Script = [
         ["checkpoint", "pr_created", "pr_number=7"],
         "Phase pr_creation: go on, and complete it",
     ),
-    (["phase", "complete"], "All phases are completed: complete the workflow"),
+    (
+        ["phase", "complete"],
+        "All phases are completed: review the whole, then complete the workflow",
+    ),
 ]
 TDD_RUN: Script = [
     (

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from arena import COMPACTED, PRE_COMPACT, Arena, Files, Hook, torn
-from holdfast.store import Store
+from holdfast.files.store import Store
 from undermine import Call, Listed
 from warm import Ended
 from works import Work
@@ -122,7 +122,7 @@ class Trials:
             return
         old = self._counts() == self.old_saved
         again = self.arena.do(self.work.step)
-        done = again.code == 0 or "brought to an end" in again.stderr
+        done = again.code == 0 or "interrupted command was completed" in again.stderr
         assert done or not old, again
         self._differs(self._counts(), self.new_after_all, f"once it is done again: {again}")
 

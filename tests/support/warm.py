@@ -34,8 +34,16 @@ class Ended(NamedTuple):
     """What became of a process: its exit code, negative for a signal, and what it said."""
 
     code: int
-    stdout: str
-    stderr: str
+    said: bytes
+    complaint: bytes = b""
+
+    @property
+    def stdout(self) -> str:
+        return self.said.decode("utf-8", "replace")
+
+    @property
+    def stderr(self) -> str:
+        return self.complaint.decode("utf-8", "replace")
 
 
 class Warm:
@@ -74,7 +82,7 @@ class Warm:
         self,
         arguments: Sequence[str],
         *,
-        cwd: Path,
+        cwd: Path | str,
         environment: Mapping[str, str],
         stdin: bytes = b"",
         held: Callable[[int], None] | None = None,
@@ -102,7 +110,7 @@ class Warm:
             except BaseException:
                 self._begin_anew(pid)
                 raise
-            said = [path.read_text("utf-8", "replace") for path in streams[1:]]
+            said = [path.read_bytes() for path in streams[1:]]
         return Ended(code, *said)
 
     def _begin_anew(self, pid: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from arena import COMPACTED, PRE_COMPACT, Files, Hook, Step
+from arena import COMPACTED, LATER, PRE_COMPACT, Files, Hook, Step
 from holdfast.testing import Project
 
 FEATURE = "features/auth/user-login.md"
@@ -88,6 +88,8 @@ _SKILL: list[Step] = [
     *_words("skill phase complete", "skill phase complete"),
 ]
 _GATED: list[Step] = [
+    _file("docs/requirements.md", "# Requirements\n"),
+    _file("docs/architecture.md", "# Architecture\n"),
     ["gate", "start", "user-auth", "--title", "User Auth"],
     *_words("gate submit", "gate approve-internal good --pr #7", "gate approve", "gate submit"),
 ]
@@ -152,7 +154,7 @@ WORKS: dict[str, list[Work]] = {
             [*_RUN, ["orchestrate", "task-done"]],
         ),
         Work("archive", ["orchestrate", "archive"], [*_RUN, ["orchestrate", "fail", "stuck"]]),
-        Work("lock", ["orchestrate", "lock", "src/a", "--pid", "1"], _RUN),
+        Work("lock", ["orchestrate", "lock", "src/a", "--owner", "x"], _RUN),
     ],
     "pipeline": [
         Work(
@@ -168,7 +170,9 @@ WORKS: dict[str, list[Work]] = {
             _of_pipelines,
         ),
         Work("commit", ["pipeline", "session", "commit", "draft"], _SESSION, _of_pipelines),
-        Work("cancel", ["pipeline", "session", "cancel", "draft"], _SESSION, _of_pipelines),
+        Work(
+            "cancel", ["pipeline", "session", "cancel", "draft", "--yes"], _SESSION, _of_pipelines
+        ),
     ],
     "our own records": [
         Work("restore", COMPACTED, [*_CANONICAL, PRE_COMPACT]),
@@ -178,8 +182,19 @@ WORKS: dict[str, list[Work]] = {
             [*_CANONICAL, PRE_COMPACT, COMPACTED],
         ),
         Work("noted", Hook("PostToolUse", _TESTED), [*_CANONICAL, COMPACTED]),
-        Work("folded", PRE_COMPACT, [*_CANONICAL, COMPACTED, Hook("PostToolUse", _TESTED)]),
+        Work("folded", LATER, [*_CANONICAL, COMPACTED, Hook("PostToolUse", _TESTED)]),
         Work("ignored", ["ignore", "User Auth"], _CANONICAL),
         Work("resumed", ["resume", "User Auth"], [*_CANONICAL, ["complete"]]),
     ],
+}
+
+
+# The beginning of a workflow of each format.
+FORMATS: dict[str, Sequence[Step]] = {
+    "canonical": _CANONICAL,
+    "declared": _DECLARED[:2],
+    "skill": _SKILL,
+    "gated": _GATED,
+    "orchestrator": _RUN,
+    "pipeline": _SESSION,
 }

@@ -16,9 +16,9 @@ import pytest
 
 from arena import torn
 from efforts import EFFORT
-from holdfast.simulate import Session, encode
-from holdfast.store import Store
+from holdfast.files.store import Store
 from holdfast.testing import Compactions, Project
+from holdfast.testing.simulate import Session, encode
 from tracks import Canonical, Gated, Markdown, Orchestrator, Pipeline, Shared, Skill, Track
 from warm import Ended, Warm
 
@@ -99,6 +99,8 @@ def prepared(project: Project, sessions: int) -> None:
     """What all of them share."""
     project.run("start", Shared.NAME, "--phases", "A,B")
     project.write("docs/load.md", Orchestrator.document(sessions))
+    for name in ("requirements", "architecture", "user-guide"):  # what phases begin with
+        project.write(f"docs/{name}.md", "# Written\n")
     project.run(
         "orchestrate", "start", "docs/load.md", "--max-cost", "$100000", "--max-time", "999h"
     )

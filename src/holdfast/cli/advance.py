@@ -6,54 +6,75 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Concatenate, ParamSpec, get_args
 
 import click
 
-from holdfast import delivery
-from holdfast.briefing import shown
-from holdfast.cli.app import App, pairs, pass_app, say, say_aside, tell
-from holdfast.cli.naming import workflow_option
-from holdfast.errors import IllegalMove
+from holdfast.cli.app import App, pairs, pass_app, say, say_aside, take_up, workflow_option
 from holdfast.formats.canonical import files, lifecycle
-from holdfast.formats.canonical.declaration import Status, WorkflowType
+from holdfast.formats.canonical.format import FORMAT
 from holdfast.formats.canonical.lifecycle import Beginning
+from holdfast.formats.canonical.sources import Status, WorkflowType
+from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.canonical.state import State
-from holdfast.formats.canonical.unite import normal_reading
-from holdfast.formats.canonical.view import Known, workflow_of
-from holdfast.reading import OUTSIDE, resolve
-from holdfast.sync import Synced
+from holdfast.formats.canonical.view import Merged
+from holdfast.formats.engine.workflow import as_text
+from holdfast.restoring import delivery
+from holdfast.restoring.reading import OUTSIDE, resolve
+from holdfast.text.plaintext import one_line
+from holdfast.workflows.sync import ProjectView
+
+P = ParamSpec("P")
+_NAMED = 5  # open boxes
 
 
 def _meaningful(texts: tuple[str, ...]) -> None:
     if any(not text.strip("@ \t\n") for text in texts):
-        raise click.BadParameter("an empty text says nothing")
+        raise click.BadParameter("the text is empty")
 
 
 def _change(
-    app: App, name: str | None, verb: str, mutate: Callable[[State], State], *details: str
-) -> Known:
-    synced = app.change()
-    workflow = app.general(synced, name)
-    known = lifecycle.change(synced.place, workflow.key, mutate)
-    tell(synced, workflow_of(known, synced.place), verb, *details)
-    return known
+    app: App,
+    name: str | None,
+    move: Callable[Concatenate[State, str, P], State],
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> tuple[ProjectView, Merged]:
+    """Make *move* on the workflow *name*, else on this session's."""
+    view = app.change()
+    key = app.general(view, name).key
+    return view, FORMAT.change(view.place, key, move, *arguments, **named).entry
 
 
-def _move(app: App, name: str | None, verb: str, mutate: Callable[[State], State]) -> None:
-    synced = app.change()
-    known = lifecycle.change(synced.place, app.general(synced, name).key, mutate)
-    tell(synced, workflow_of(known, synced.place), verb, *_left_behind(known))
+def _tell(view: ProjectView, known: Merged, verb: str, *details: str) -> None:
+    take_up(view, FORMAT.workflow(view.place, known), verb, *details)
 
 
-def _left_behind(known: Known) -> Iterator[str]:
+def _left_behind(known: Merged) -> Iterator[str]:
     """The markdown that states another phase; checkboxes are ticked when their time comes."""
     here = known.state.phase
-    for each in known.declarations:
-        stated = each.phase
+    for source in known.declarations:
+        stated = source.phase
         if stated and stated.current and not stated.derived and stated.current != here.current:
             said = f"{stated.current}/{stated.total}" if stated.total else f"phase {stated.current}"
-            yield f"{each.path} still says {said}; that is all right, its next edit counts again"
+            yield f"{source.path} still says {said}; that is fine, its next edit counts again"
+
+
+def _passed(before: Merged) -> Iterator[str]:
+    """The open boxes of the phase that was left, by its plan, and the gate that they stood before."""
+    here, kept = before.state.phase, before.state.holdfast
+    phases = [phase for source in before.declarations for phase in source.phases]
+    counts = {phase.number for phase in phases} == {*range(1, here.total + 1)}
+    still_open = [
+        item for phase in phases if phase.number == here.current for item in phase.open_items
+    ]
+    if not counts or not still_open:
+        return
+    listed = "; ".join(one_line(item, 100) for item in still_open[:_NAMED])
+    more = f"; {len(still_open) - _NAMED} more" if len(still_open) > _NAMED else ""
+    yield f"phase {here.current} was left with open boxes: {listed}{more}"
+    if kept and kept.gate:
+        yield f"its gate: {kept.gate}"
 
 
 @click.command()
@@ -66,11 +87,13 @@ def _left_behind(known: Known) -> Iterator[str]:
     help="By default what the markdown declares, else custom.",
 )
 @click.option("-p", "--phases", default="", help='Their names in order: "Design,Build,Test".')
-@click.option("--phase", "named", multiple=True, metavar="NAME", help="One more, commas and all.")
+@click.option(
+    "--phase", "named", multiple=True, metavar="NAME", help="One more; may contain commas."
+)
 @click.option("-r", "--read", "reading", multiple=True, metavar="@PATH", help="Required reading.")
 @click.option("-m", "--remind", "reminders", multiple=True, metavar="TEXT", help="A key reminder.")
 @click.option("-c", "--context", "context", multiple=True, metavar="K=V", help="A context value.")
-@click.option("--apart", is_flag=True, help="Keep it apart from a plan that it reads.")
+@click.option("--apart", is_flag=True, help="Do not join it with a plan that it reads.")
 @pass_app
 def start(
     app: App,
@@ -85,54 +108,31 @@ def start(
 ) -> None:
     """Begin the workflow NAME.
 
-    What markdown declares of it already stays. A plan in progress that is named with --read and has
-    no state yet becomes one workflow with it, unless --apart is given.
+    What the markdown already declares stays. With a plan in progress that is named with --read
+    and has no state yet, it becomes one workflow, unless --apart is given.
     """
     if not name.strip():
         raise click.BadParameter("a workflow needs a name")
     _meaningful((*reminders, *reading))
-    synced = app.change(save=False, stay=False)
-    root = synced.place.root
-    names = [each.strip() for each in (*phases.split(","), *named) if each.strip()]
+    view = app.change(save=False, stay=False)
+    view.refuse_failed(FORMAT.name)
+    root = view.place.root
+    names = [text.strip() for text in (*phases.split(","), *named) if text.strip()]
     written = [_from_root(path, root) for path in reading]
     beginning = Beginning(name.strip(), kind, names, written, reminders, pairs(context), apart)
-    known = lifecycle.start(synced.place, beginning)
-    workflow = workflow_of(known, synced.place)
-    _note_home(app, root)
-    tell(
-        synced,
-        workflow,
-        "started",
-        f"kept in {root / (workflow.briefing.state_path or '')}",
-        *_troubles(synced, written),
-    )
-    chosen = app.look(stay=False).choice().chosen
-    if chosen and chosen.key != workflow.key:
-        say(f"  In force here is still {chosen.name!r}; name this one with -w {workflow.name!r}.")
-
-
-def _note_home(app: App, root: Path) -> None:
+    known = lifecycle.start(view.place, beginning)
     home = app.surroundings.home
     if home and os.path.realpath(home) == str(root):
         say_aside(f"this is your home folder: the workflow is kept in {root / files.FOLDER}")
+    _tell(view, known, "started", f"kept in {known.path}", *_troubles(view, written))
+    chosen = app.look(stay=False).choice().chosen
+    if chosen and chosen.key != known.key:
+        say(f"  In force here is still {chosen.name!r}; name this one with -w {known.name!r}.")
 
 
-class _Phases(click.Group):
-    """Says how to go back to whoever looks for a command for it."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            hint = "`holdfast phase set N` goes to any phase, also back."
-            raise click.UsageError(f"{error.format_message()} {hint}", ctx) from error
-
-
-@click.group(cls=_Phases)
+@click.group()
 def phase() -> None:
-    """Move the workflow to another phase."""
+    """Move the workflow to another phase. `holdfast phase set N` goes to any phase, also back."""
 
 
 _STATUS = click.option(
@@ -142,23 +142,22 @@ _TOTAL = click.option("--total", type=click.IntRange(1), help="How many phases t
 
 
 @phase.command("next")
-@click.option("-n", "--name", "phase_name", help="Its name, where no plan tells it.")
+@click.option("-n", "--name", "phase_name", help="Its name, if no plan gives it.")
 @_TOTAL
 @workflow_option
 @pass_app
 def phase_next(app: App, phase_name: str | None, total: int | None, name: str | None) -> None:
-    """The present phase is done; go to the next one."""
-    _move(
-        app,
-        name,
-        "advanced",
-        lambda state: lifecycle.to_phase(state, None, phase_name, None, total),
-    )
+    """The current phase is done; go to the next one."""
+    view = app.change()
+    key, move = app.general(view, name).key, lifecycle.to_phase
+    changed = FORMAT.change(view.place, key, move, called=phase_name, total=total)
+    passed = _passed(changed.before) if changed.before else ()
+    _tell(view, changed.entry, "advanced", *passed, *_left_behind(changed.entry))
 
 
 @phase.command("set")
 @click.argument("number", type=click.IntRange(1))
-@click.option("-n", "--name", "phase_name", help="Its name, where no plan tells it.")
+@click.option("-n", "--name", "phase_name", help="Its name, if no plan gives it.")
 @_STATUS
 @_TOTAL
 @workflow_option
@@ -171,13 +170,11 @@ def phase_set(
     total: int | None,
     name: str | None,
 ) -> None:
-    """Go to phase NUMBER, or change the status of the present one."""
-    _move(
-        app,
-        name,
-        "moved",
-        lambda state: lifecycle.to_phase(state, number, phase_name, status, total),
+    """Go to phase NUMBER, or change the status of the current one."""
+    view, known = _change(
+        app, name, lifecycle.to_phase, number, called=phase_name, status=status, total=total
     )
+    _tell(view, known, "moved", *_left_behind(known))
 
 
 @click.command()
@@ -188,15 +185,15 @@ def phase_set(
 def block(app: App, reason: str, clear: bool, name: str | None) -> None:
     """Mark the phase as blocked, with the REASON in the context."""
     if clear:
-        _change(app, name, "unblocked", lifecycle.unblocked)
+        _tell(*_change(app, name, lifecycle.unblocked), "unblocked")
     else:
         details = [f"by: {reason}"] if reason else []
-        _change(app, name, "blocked", lambda state: lifecycle.blocked(state, reason), *details)
+        _tell(*_change(app, name, lifecycle.blocked, reason), "blocked", *details)
 
 
 @click.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
-@click.option("--drop", is_flag=True, help="Take these reminders out.")
+@click.option("--drop", is_flag=True, help="Remove these reminders.")
 @workflow_option
 @pass_app
 def remind(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> None:
@@ -206,28 +203,29 @@ def remind(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> No
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="@PATH...")
-@click.option("--drop", is_flag=True, help="Take these files out.")
-@click.option("--excuse", is_flag=True, help="Let them pass: this session need not open them.")
+@click.option("--drop", is_flag=True, help="Remove these files.")
+@click.option("--excuse", is_flag=True, help="Excuse them: this session need not open them.")
 @workflow_option
 @pass_app
 def read(app: App, paths: tuple[str, ...], drop: bool, excuse: bool, name: str | None) -> None:
     """Add required reading."""
-    root = app.look().place.root
+    root = app.place().root
     written = tuple(_from_root(path, root) for path in paths)
     paths_here = [str(root / os.path.expanduser(path.removeprefix("@"))) for path in written]
     if excuse and drop:
-        raise click.UsageError("--excuse lets a file pass, --drop takes it out: give one of them.")
+        raise click.UsageError("--excuse excuses a file, --drop removes it: give one of them.")
     if excuse:
         _excuse(app, paths_here)
         return
     _items(app, name, "required_reading", written, drop)
     if drop and app.surroundings.session:  # what is not required need not be opened
-        delivery.opened(app.surroundings.state_dir, app.surroundings.session, paths_here)
+        here = app.surroundings
+        delivery.opened(here.state_dir, here.session, paths_here, app.clock.now())
 
 
 def _excuse(app: App, paths: list[str]) -> None:
     session = app.this_session("excuse")
-    excused = delivery.opened(app.surroundings.state_dir, session, paths)
+    excused = delivery.opened(app.surroundings.state_dir, session, paths, app.clock.now())
     for path in excused:
         say(f"excused in this session: {path}")
     if not excused:
@@ -250,44 +248,32 @@ def _from_root(path: str, root: Path) -> str:
 def _items(app: App, name: str | None, field: str, items: tuple[str, ...], drop: bool) -> None:
     _meaningful(items)
     add, gone = ((), items) if drop else (items, ())
-    told: list[str] = []
-
-    def mutate(state: State) -> State:
-        there = getattr(state, field)
-        told.extend(f"already there: {item}" for item in add if item in there)
-        told.extend(f"added: {item}" for item in add if item not in there)
-        told.extend(f"taken out: {item}" for item in gone)
-        return lifecycle.with_items(state, field, add, gone)
-
-    synced = app.change()
-    known = lifecycle.change(synced.place, app.general(synced, name).key, mutate)
-    _really_gone(known, [item for item in gone if item in getattr(known.state, field)])
+    view = app.change()
+    key = app.general(view, name).key
+    before, known = lifecycle.note(view.place, key, field, add, gone)
+    there = getattr(before.state, field)
+    told = [f"already there: {item}" for item in add if item in there]
+    told += [f"added: {item}" for item in add if item not in there]
+    told += [f"taken out: {item}" for item in gone]
     if field == "required_reading" and not drop:
-        told.extend(_troubles(synced, items))
-    tell(synced, workflow_of(known, synced.place), "noted", *told)
+        told += _troubles(view, items)
+    _tell(view, known, "noted", *told)
 
 
-def _troubles(synced: Synced, reading: Sequence[str]) -> Iterator[str]:
+def _troubles(view: ProjectView, reading: Sequence[str]) -> Iterator[str]:
     """What will not be sent of *reading*, and why."""
-    roots = synced.place.settings.reading_roots
-    for each in resolve(synced.place.root, reading, roots):
-        if each.trouble == OUTSIDE:
-            command = shlex.join(["holdfast", "read", "--drop", f"@{each.path}"])
-            yield f"{each.trouble}: {each.path}; take it out: {command}"
-        elif each.trouble:
-            yield f"{each.trouble}: {each.path}"
-
-
-def _really_gone(known: Known, still: list[str]) -> None:
-    """What markdown declares cannot be dropped by a command."""
-    if still:
-        paths = " or ".join(each.path for each in known.declarations)
-        raise IllegalMove(f"still there: {still[0]}", hint=f"Take it out of {paths}.")
+    roots = view.place.settings.reading_roots
+    for file in resolve(view.place.root, reading, roots):
+        if file.trouble == OUTSIDE:
+            command = shlex.join(["holdfast", "read", "--drop", f"@{file.path}"])
+            yield f"{file.trouble}: {file.path}; remove it: {command}"
+        elif file.trouble:
+            yield f"{file.trouble}: {file.path}"
 
 
 @click.command()
 @click.argument("values", nargs=-1, metavar="K=V...")
-@click.option("--drop", multiple=True, metavar="KEY", help="Take this key out.")
+@click.option("--drop", multiple=True, metavar="KEY", help="Remove this key.")
 @workflow_option
 @pass_app
 def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str | None) -> None:
@@ -295,16 +281,11 @@ def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str 
     set_to = pairs(values)
     if not set_to and not drop:
         raise click.UsageError("Nothing to do: give K=V or --drop KEY.")
-
-    def mutate(state: State) -> State:
-        missing = [key for key in drop if key not in state.context]
-        if missing:
-            raise IllegalMove(f"there is no context value {missing[0]!r}")
-        return lifecycle.with_context(state, set_to, drop)
-
-    details = [f"{key} = {shown(value)}" for key, value in set_to.items()]
-    known = _change(app, name, "noted", mutate, *details, *(f"taken out: {key}" for key in drop))
-    _really_gone(known, [key for key in drop if key in known.state.context])
-
-
-COMMANDS = (start, phase, block, remind, read, context)
+    if set_to.keys() & drop:
+        raise click.UsageError("One key cannot be both set and removed.")
+    details = [f"{key} = {as_text(value)}" for key, value in set_to.items()]
+    details += [f"taken out: {key}" for key in drop]
+    view = app.change()
+    key = app.general(view, name).key
+    _, known = lifecycle.note(view.place, key, "context", set_to, drop)
+    _tell(view, known, "noted", *details)

@@ -1,31 +1,36 @@
-"""What every command needs: the project as it is now, and which workflow is meant."""
+"""What every command needs: the project as it is now, which workflow a NAME means, and how to print."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import click
+from click.shell_completion import CompletionItem
 
-from holdfast import sync
+from holdfast.agents.clients import CLAUDE, CLIENTS
 from holdfast.cli.terminal import can_ask, emit
-from holdfast.clients import CLAUDE, CLIENTS
 from holdfast.clock import Clock, iso
+from holdfast.config.project import AGENT_VARIABLES, Surroundings
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
-from holdfast.formats.base import Workflow
-from holdfast.formats.canonical.sources.values import scalar
-from holdfast.formats.registry import every, format_of
-from holdfast.guidance import for_person
-from holdfast.naming import find
-from holdfast.plaintext import clean, escaped, one_line
-from holdfast.project import AGENT_VARIABLES, Surroundings
-from holdfast.store import COMMAND_WAIT
-from holdfast.sync import Synced
+from holdfast.files.store import COMMAND_WAIT
+from holdfast.formats.engine.format import AnyFormat
+from holdfast.formats.engine.workflow import Place, Workflow
+from holdfast.formats.registry import GENERAL, format_of, named
+from holdfast.records import ledger
+from holdfast.restoring.guidance import for_person
+from holdfast.text.plaintext import clean, escaped, one_line, scalar
+from holdfast.workflows import sync
+from holdfast.workflows.selection import find, folded, handles
+from holdfast.workflows.sync import ProjectView
+
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # one of click's
 
 # What agents tell their shell by which session it belongs to.
-_SESSION_VARIABLES = ", ".join(each.session for each in AGENT_VARIABLES.values() if each.session)
+_SESSION_VARIABLES = ", ".join(agent.session for agent in AGENT_VARIABLES.values() if agent.session)
 
 
 class Failed(click.ClickException):
@@ -49,53 +54,58 @@ class App:
         self.surroundings = surroundings
         self.clock = clock
 
-    def look(self, *, stay: bool = True, warn: bool = True, thorough: bool = False) -> Synced:
-        """The project as it is now, without writing anything.
+    def place(self, only: str | None = None, *, stay: bool = True, warn: bool = True) -> Place:
+        """Where the workflows are kept, without looking at them.
 
-        With *stay* false it is the one around the current directory, wherever the session was.
-        With *warn*, somebody is told where everything is switched off. *thorough* as for `sync.run`.
+        With *stay* false it is the place around the current directory, wherever the session was.
+        With *warn*, somebody is told where everything is switched off. *only* as for `sync.survey`.
         """
-        synced = self._run(None, stay=stay, thorough=thorough)
-        off = self.switched_off(synced) if warn else None
-        if off:
+        here = self.surroundings
+        session = here.session if stay else None
+        command = click.get_current_context().command_path
+        place = sync.place_for(session, here, self.clock, command, only)
+        if warn and (off := self.switched_off(place)):
             say_aside(f"switched off, because {off}")
-        return synced
+        return place
 
-    def change(self, *, save: bool = True, stay: bool = True) -> Synced:
-        """The same for a command that will write. With *save*, what is due is saved first."""
-        # Switched off, nothing may be written; so that is found out by looking only.
-        synced = self._run(None, stay=stay)
-        off = self.switched_off(synced)
-        if off:
+    def look(self, only: str | None = None, *, stay: bool = True, warn: bool = True) -> ProjectView:
+        """The project as it is now, without writing anything."""
+        place = self.place(only, stay=stay, warn=warn)
+        here = self.surroundings
+        return sync.survey(here.session, here, self.clock, only=only, place=place)
+
+    def change(
+        self, only: str | None = None, *, save: bool = True, stay: bool = True
+    ) -> ProjectView:
+        """The project as it is now, for a command that will write. With *save*, saves what is due first."""
+        view = self.look(only, stay=stay, warn=False)
+        if off := self.switched_off(view.place):
             raise IllegalMove(f"Holdfast is switched off, because {off}")
         if save:
-            synced = self._run(COMMAND_WAIT, stay=stay)
-        else:
-            # The command may change which workflow or phase it is that the session works on.
-            synced.observe(synced.choice().chosen, COMMAND_WAIT)
-        if synced.failure:
-            raise synced.failure
-        return synced
+            sync.save(view, COMMAND_WAIT)
+        # The command may change which workflow or phase it is that the session works on.
+        sync.fold(view, COMMAND_WAIT)
+        if only:
+            view.refuse_failed(only)
+        return view
 
-    def switched_off(self, synced: Synced) -> str | None:
+    def change_several(self, form: AnyFormat, *, stay: bool = True) -> ProjectView:
+        """`change` for a format that writes several files at once: finishes an interrupted change first."""
+        view = self.change(form.name, save=False, stay=stay)
+        if not form.is_interrupted(view.place):
+            return view
+        with form.locked(view.place) as lines:
+            for line in lines:
+                say_aside(one_line(line, 400))
+        # What is to be decided now is decided on what holds now.
+        return self.change(form.name, save=False, stay=stay)
+
+    def switched_off(self, place: Place) -> str | None:
         if self.surroundings.disabled:
             return "HOLDFAST_DISABLE is set"
-        if synced.place.settings.enabled:
+        if place.settings.enabled:
             return None
-        return "enabled = false stands in .claude/holdfast.toml or in your own holdfast.toml"
-
-    def _run(self, wait: float | None, *, stay: bool, thorough: bool = False) -> Synced:
-        here, command = self.surroundings, click.get_current_context().command_path
-        return sync.run(
-            here.cwd,
-            here.session,
-            here,
-            self.clock,
-            wait=wait,
-            saver=command,
-            stay=stay,
-            thorough=thorough,
-        )
+        return "enabled = false is set in .claude/holdfast.toml or in your own holdfast.toml"
 
     def this_session(self, purpose: str) -> str:
         """The session that the command was called from; *purpose* is what cannot be done without."""
@@ -106,51 +116,62 @@ class App:
             )
         return self.surroundings.session
 
-    def meant(self, synced: Synced, name: str | None, of: str = "") -> Workflow:
-        """The workflow called *name*, else the one that this session gets; with *of*, of that format."""
-        among = [each for each in synced.workflows if of in {"", each.format}]
+    def meant(self, view: ProjectView, name: str | None, format_name: str = "") -> Workflow:
+        """The workflow called *name*, else the one that this session gets; of that format, if it is named."""
+        among = [workflow for workflow in view.workflows if format_name in {"", workflow.format}]
         if name:
             return find(among, name)
-        choice = synced.choice(of)
-        finished = _just_finished(synced, among)
-        if finished and (choice.chosen is None or _later(finished, choice.chosen, synced)):
+        choice = view.choice(format_name)
+        finished = _just_finished(view, among)
+        if finished and (choice.chosen is None or _is_later(finished, choice.chosen, view)):
             return finished
         if choice.chosen is None:
+            group = named(format_name).group if format_name else ""
+            start = f"{group} start" if group else "start NAME"
             raise NoSuchWorkflow(
-                f"{choice.why} in {synced.root}",
-                hint=f"Begin one with `holdfast {_start(of)}`; `holdfast why` tells what was looked at.",
+                f"{choice.why} in {view.root}",
+                hint=f"Begin one with `holdfast {start}`; `holdfast why` says what was looked at.",
             )
         return choice.chosen
 
-    def general(self, synced: Synced, name: str | None) -> Workflow:
-        """The same, for commands that a format with a group of its own does not have."""
-        workflow = self.meant(synced, name)
-        group = format_of(workflow).group
-        if group:
+    def to_change(self, view: ProjectView, name: str | None) -> Workflow:
+        """The workflow that *name* means, whose format is in order; another one may be out of reach."""
+        try:
+            workflow = self.meant(view, name)
+        except NoSuchWorkflow as error:
+            for failure in view.failures.values():  # it may be there
+                raise NoSuchWorkflow(f"{error.cause}; {failure.cause}", hint=error.hint) from error
+            raise
+        view.refuse_failed(workflow.format)
+        return workflow
+
+    def general(self, view: ProjectView, name: str | None) -> Workflow:
+        """The workflow that *name* means, for commands of the general format, which are in no group."""
+        workflow = self.to_change(view, name)
+        if workflow.format != GENERAL:
+            group = format_of(workflow).group
+            own = f"It has its own commands: holdfast {group} --help"
             raise IllegalMove(
-                f"{workflow.name!r} is a {workflow.format} workflow",
-                hint=f"It has its own commands: holdfast {group} --help",
+                f"{workflow.name!r} is a workflow of another format: {workflow.format}",
+                hint=own if group else f"Change its file: {workflow.briefing.state_path}",
             )
         return workflow
 
 
-def _start(of: str) -> str:
-    group = next((each.group for each in every() if each.name == of), "")
-    return f"{group} start" if group else "start NAME"
-
-
-def _just_finished(synced: Synced, among: Sequence[Workflow]) -> Workflow | None:
+def _just_finished(view: ProjectView, among: Sequence[Workflow]) -> Workflow | None:
     """The workflow that is not active any more but still there: this session's, else the last one."""
     kept = [
-        each for each in among if each.kept and each.standing != "ignored" and not each.put_away
+        workflow
+        for workflow in among
+        if workflow.kept and workflow.standing != "ignored" and not workflow.put_away
     ]
-    own = [each for each in kept if synced.claim and each.key == synced.claim.workflow]
-    last = max(own or kept, key=lambda each: each.changed_at, default=None)
+    own = [workflow for workflow in kept if view.owned and workflow.key == view.owned.workflow]
+    last = max(own or kept, key=lambda workflow: workflow.changed_at, default=None)
     return last if last and last.standing != "active" else None
 
 
-def _later(finished: Workflow, chosen: Workflow, synced: Synced) -> bool:
-    own = synced.claim is not None and synced.claim.workflow == finished.key
+def _is_later(finished: Workflow, chosen: Workflow, view: ProjectView) -> bool:
+    own = view.owned is not None and view.owned.workflow == finished.key
     return finished.standing == "finished" and (own or finished.changed_at > chosen.changed_at)
 
 
@@ -159,7 +180,7 @@ agent_option = click.option(
     "--agent",
     type=click.Choice(list(CLIENTS)),
     default=CLAUDE.name,
-    help="Which agent it is about; Claude Code unless named.",
+    help="Which agent; Claude Code by default.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -174,6 +195,15 @@ def say_aside(text: str) -> None:
     click.echo(f"holdfast: {clean(text)}", err=True)
 
 
+def refuse_options_of_others(given: Mapping[str, Any], allowed: Collection[str], what: str) -> None:
+    """Refuse what was *given* to a command and is not among those *allowed* for *what* it begins."""
+    wrong = next((name for name, value in given.items() if value and name not in allowed), None)
+    if wrong:
+        options = click.get_current_context().command.params
+        written = next(option.opts[-1] for option in options if option.name == wrong)
+        raise click.UsageError(f"{written} is not for the {what}.")
+
+
 def agreed(question: str, *, yes: bool, undone: str, hint: str) -> bool:
     """Whether to go on: with *yes*, or because a person said so; a script is refused with *undone*."""
     if not yes and not can_ask():
@@ -186,8 +216,13 @@ def agreed(question: str, *, yes: bool, undone: str, hint: str) -> bool:
 
 def dump(value: object) -> None:
     """Print JSON as UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=iso_times)
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=_as_text)
     click.echo(escaped(text).encode("utf-8", "replace"))
+
+
+def _as_text(value: object) -> str:
+    """What JSON does not know; times are as everywhere in our files."""
+    return iso(value) if isinstance(value, datetime) else str(value)
 
 
 def pairs(values: Sequence[str]) -> dict[str, Any]:
@@ -201,26 +236,91 @@ def pairs(values: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def read_again(workflows: Iterable[Workflow], key: str) -> Workflow:
-    """Workflow *key* among those that were read after it was changed."""
-    found = next((each for each in workflows if each.key == key), None)
-    if found is None:  # the disk fails, or somebody was quick
-        raise HoldfastError(
-            "it was changed as you asked, but cannot be read now",
-            hint="See where things stand: holdfast list",
-        )
-    return found
-
-
-def tell(synced: Synced, workflow: Workflow, verb: str, *details: str) -> None:
-    """Say where *workflow* stands now; whoever changed it has taken it up."""
-    synced.take(workflow)
-    synced.observe(workflow, COMMAND_WAIT)
+def take_up(view: ProjectView, workflow: Workflow, verb: str, *details: str) -> None:
+    """Take *workflow* up in this session, which has changed it, and say where it stands now."""
+    sync.take_up(view, workflow)
     say(for_person(workflow.briefing, verb))
     for detail in details:
         say(f"  {one_line(detail)}")
 
 
-def iso_times(value: object) -> object:
-    """JSON for what it does not know: times as everywhere in our files."""
-    return iso(value) if isinstance(value, datetime) else str(value)
+def name_argument(*, required: bool = False, ended: bool = False) -> Decorator:
+    """The NAME of a workflow; with *ended*, also of one that has ended."""
+
+    def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+        return _completions(begun, ended=ended)
+
+    return click.argument("name", required=required, shell_complete=complete)
+
+
+workflow_option = click.option(
+    "-w",
+    "--workflow",
+    "name",
+    metavar="NAME",
+    help="Which workflow; else this session's.",
+    shell_complete=lambda _, __, begun: _completions(begun, ended=False),
+)
+
+
+def _completions(begun: str, *, ended: bool) -> list[CompletionItem]:
+    """What a shell may put in place of *begun*; nothing, and no word, where looking fails."""
+    here = Surroundings.from_environment()
+    try:
+        view = sync.survey(here.session, here, Clock.from_environment())
+        over = ledger.load(view.place.store).finished.values() if ended else ()
+    except (HoldfastError, OSError):
+        return []
+    called = [[workflow.name, *handles(workflow)[::-1]] for workflow in view.workflows]
+    called += [[tombstone.name] for tombstone in over]
+    items: dict[str, CompletionItem] = {}
+    for ways in called:
+        word = next(filter(_ONE_WORD.fullmatch, ways), None)
+        if word and any(folded(way).startswith(folded(begun)) for way in (word, ways[0])):
+            items[word] = CompletionItem(word, help=one_line(ways[0], 80))
+    return list(items.values())
+
+
+# What no shell takes apart or gives a meaning of its own; a name with a space goes by its folder.
+_ONE_WORD = re.compile(r"[\w./+-]+")
+
+
+class Move:
+    """A command that makes the move *step* on the workflow that *which* says.
+
+    *parameters* are the decorators of its options.
+    """
+
+    def __init__(
+        self,
+        words: str,
+        step: Callable[..., Any],
+        verb: str,
+        *parameters: Decorator,
+        which: Decorator = workflow_option,
+    ) -> None:
+        self.words = words  # below the group: "phase complete"
+        self.step = step
+        self.verb = verb  # what has happened to the workflow, for the person
+        self.parameters = (*parameters, which)
+
+
+Run: TypeAlias = Callable[[App, str | None, Move, dict[str, Any]], None]
+
+
+def add_moves(group: click.Group, moves: Iterable[Move], run: Run) -> None:
+    """Add a command for each of *moves*, which is *run* on the workflow that is meant."""
+    for move in moves:
+        above, _, name = move.words.rpartition(" ")
+        parent = cast(click.Group, group.commands[above]) if above else group
+        parent.add_command(_command_for(name, move, run))
+
+
+def _command_for(name: str, move: Move, run: Run) -> click.Command:
+    def callback(app: App, name: str | None, **given: Any) -> None:
+        run(app, name, move, given)
+
+    decorated: Any = pass_app(callback)
+    for parameter in reversed(move.parameters):
+        decorated = parameter(decorated)
+    return click.command(name, help=move.step.__doc__)(decorated)

@@ -6,20 +6,19 @@ import json
 import platform
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from holdfast import __version__, checkup, payloads
-from holdfast.checkup import delivered, kept
-from holdfast.checkup.finding import Finding
+from holdfast import __version__
+from holdfast.agents import clients
+from holdfast.agents.clients import CLAUDE, CLIENTS, Client
 from holdfast.cli import terminal
 from holdfast.cli.app import App, agent_option, dump, json_option, pass_app, say
 from holdfast.cli.terminal import put
-from holdfast.clients import CLAUDE, CLIENTS, Client
 from holdfast.errors import HoldfastError
-from holdfast.plaintext import one_line
+from holdfast.setup.doctor import Finding, project, registered
+from holdfast.text.plaintext import counted, one_line
 
 
 @click.command()
@@ -35,32 +34,34 @@ from holdfast.plaintext import one_line
     type=click.Path(path_type=Path),
     help="For --delivery: the session's transcript; else that of this session, or of the last here.",
 )
-@click.option("--fix", is_flag=True, help="Repair what can be repaired without a loss.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
 @json_option
-@click.pass_context
+@pass_app
 def doctor(
-    ctx: click.Context, agent: str, delivery: bool, file: Path | None, fix: bool, as_json: bool
+    app: App, agent: str, delivery: bool, file: Path | None, fix: bool, as_json: bool
 ) -> None:
-    """Check whether Holdfast works here. Exit code 1 when something is wrong."""
-    app, client = ctx.find_object(App), CLIENTS[agent]
-    if app is None or (file and not delivery) or (fix and delivery):
+    """Check whether Holdfast works here. Exit code 1 if something is wrong."""
+    client = CLIENTS[agent]
+    if (file and not delivery) or (fix and delivery):
         raise click.UsageError("--transcript goes with --delivery, and --fix does not.")
     if delivery and client is not CLAUDE:
         raise click.UsageError(f"--delivery reads transcripts of {CLAUDE.title} alone.")
     if delivery:
-        ctx.exit(0 if _deliver(app, file, as_json=as_json) else 1)
-    ctx.exit(0 if _check(app, client, fix, as_json=as_json) else 1)
+        whole = _deliver(app, file, as_json=as_json)
+    else:
+        whole = _check(app, client, fix, as_json=as_json)
+    click.get_current_context().exit(0 if whole else 1)
 
 
 def _check(app: App, client: Client, fix: bool, *, as_json: bool) -> bool:
     findings = list(_findings(app, client))
-    done = list(_repaired(app)) if fix and any(each.safe for each in findings) else []
+    done = list(_repaired(app)) if fix and any(finding.safe for finding in findings) else []
     if done:
         findings = list(_findings(app, client))
-    wrong = [each for each in findings if each.level == "wrong"]
+    wrong = [finding for finding in findings if finding.level == "wrong"]
     if as_json:
         facts = {"version": __version__, "python": platform.python_version()}
-        listed = [each.facts() for each in findings]
+        listed = [finding._asdict() for finding in findings]
         dump({**facts, "whole": not wrong, "fixed": done, "findings": listed})
     else:
         _tell(findings, done)
@@ -68,15 +69,21 @@ def _check(app: App, client: Client, fix: bool, *, as_json: bool) -> bool:
 
 
 def _findings(app: App, client: Client) -> Iterator[Finding]:
-    synced = app.look(warn=False)  # that is a finding of its own
-    return checkup.examine(synced, app.surroundings, client)
+    view = app.look(warn=False)  # that is a finding of its own
+    yield from registered.examine(app.surroundings, client)
+    yield from registered.examine_client(client)
+    yield from project.examine(view, app.surroundings)
+    if client is CLAUDE:  # the transcripts of others are of other shapes
+        yield from project.examine_delivery(view)
 
 
 def _repaired(app: App) -> Iterator[str]:
     """Do what is safe; what fails is said, and is found again."""
     try:
         # What a hook does, too: what cannot be read is set aside, and its last good copy is used.
-        yield from kept.repaired(app.change())
+        view = app.change()
+        yield from project.repaired(view)
+        yield from (f"not repaired: {failure.cause}" for failure in view.failures.values())
     except HoldfastError as error:
         yield f"not repaired: {error.cause}"
 
@@ -93,40 +100,40 @@ def _tell(findings: list[Finding], done: list[str]) -> None:
     put(f"Holdfast {__version__}, Python {platform.python_version()}, {sys.prefix}")
     for text in done:
         put(one_line(text, 400), lead="  done".ljust(_LABEL))
-    for each in findings:
-        sign, style = _SIGNS[each.level]
-        lead = f"  {sign:<6} {each.check}".ljust(_LABEL)
-        put(one_line(each.what, 400), lead=lead, style=style)
-        if each.cause:
-            put(one_line(each.cause, 400), lead=" " * _LABEL)
-        if each.fix:
-            say(f"{'':{_LABEL}}fix: {each.fix}")  # in one line, to be copied
-    wrong = sum(each.level == "wrong" for each in findings)
-    count = "1 thing is" if wrong == 1 else f"{wrong} things are"
-    safe = " `holdfast doctor --fix` repairs some." if any(each.safe for each in findings) else ""
-    put((f"{count} wrong." if wrong else "Nothing is wrong.") + safe)
+    for finding in findings:
+        sign, style = _SIGNS[finding.level]
+        lead = f"  {sign:<6} {finding.check}".ljust(_LABEL)
+        put(one_line(finding.what, 400), lead=lead, style=style)
+        if finding.cause:
+            put(one_line(finding.cause, 400), lead=" " * _LABEL)
+        if finding.fix:
+            say(f"{'':{_LABEL}}fix: {finding.fix}")  # in one line, to be copied
+    wrong = sum(finding.level == "wrong" for finding in findings)
+    count = f"{counted(wrong, 'thing')} wrong." if wrong else "Nothing is wrong."
+    is_safe = any(finding.safe for finding in findings)
+    put(f"{count} `holdfast doctor --fix` repairs some." if is_safe else count)
 
 
 def _deliver(app: App, file: Path | None, *, as_json: bool) -> bool:
-    found = delivered.look(app.look(), file)
+    found = project.delivered(app.look(), file)
     compaction = found.compaction
     if as_json:
         facts = {"transcript": str(found.transcript), "at": compaction.at}
         facts |= {"trigger": compaction.trigger, "nothing_due": found.nothing_due}
-        pieces = [asdict(each) for each in found.pieces]
+        pieces = [piece._asdict() for piece in found.pieces]
         dump({**facts, "whole": found.whole, "findings": pieces})
         return found.whole
     say(f"Transcript: {found.transcript}")
     say(f"Last compaction: {compaction.at[:19]}Z ({compaction.trigger})")
     if found.nothing_due:
         say(f"Nothing was to be delivered: {found.nothing_due}")
-    for each in found.pieces:
-        became = each.became if each.became == "arrived" else each.became.upper()
-        say(f"  {each.what:<14} {became:<8} {one_line(each.detail, 400)}")
+    for piece in found.pieces:
+        became = piece.became if piece.became == "arrived" else piece.became.upper()
+        say(f"  {piece.what:<14} {became:<8} {one_line(piece.detail, 400)}")
     return found.whole
 
 
-_RECORDED = sorted({name for agent in CLIENTS for name in payloads.names(agent)})
+_RECORDED = sorted({name for agent in CLIENTS for name in clients.payload_names(agent)})
 
 
 @click.command()
@@ -134,18 +141,14 @@ _RECORDED = sorted({name for agent in CLIENTS for name in payloads.names(agent)}
 @click.argument("name", required=False, type=click.Choice(_RECORDED))
 @pass_app
 def payload(app: App, agent: str, name: str | None) -> None:
-    """Print what the real client gives to the hooks of an event, as if it came from here.
+    """Print what the real client sends to the hooks of an event, as if it came from here.
 
     To try a hook by hand: holdfast payload PreCompact | holdfast hook
     """
-    known = payloads.names(agent)
+    known = clients.payload_names(agent)
     if name is None:
-        for each in known:
-            say(each)
+        say("\n".join(known))
         return
     if name not in known:
         raise click.BadParameter(f"of {agent} there are {', '.join(known)}.", param_hint="NAME")
-    say(json.dumps(payloads.read(name, app.surroundings.cwd, agent), indent=2))
-
-
-COMMANDS = (doctor, payload)
+    say(json.dumps(clients.payload(name, app.surroundings.cwd, agent), indent=2))

@@ -6,72 +6,34 @@ import difflib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
 
 import click
 
-from holdfast import (
-    backups,
-    clientsettings,
-    git,
-    installing,
-    launcher,
-    registration,
-    settings,
-    sources,
-)
-from holdfast.bootstrap import marker
+from holdfast.agents.clients import CLAUDE, CLIENTS, SCOPES, Client, Scope
 from holdfast.cli.app import App, agent_option, pass_app, say, say_aside
-from holdfast.clients import CLAUDE, CLIENTS, SCOPES, Client, Scope
-from holdfast.clientsettings import ClientSettings
+from holdfast.config import settings
+from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError, IllegalMove
-from holdfast.installing import Change
-from holdfast.plaintext import counted, one_line
-from holdfast.project import Surroundings
-from holdfast.registration import ON_PATH, Program
-from holdfast.sources import Source
+from holdfast.files import git
+from holdfast.setup import clientsettings, installing, registration
+from holdfast.setup.clientsettings import ClientSettings, Scopes
+from holdfast.setup.doctor import registered
+from holdfast.setup.installing import Change
+from holdfast.setup.plugin import marker
+from holdfast.setup.registration import ON_PATH, Program
+from holdfast.text.plaintext import counted, one_line
 
 scope_option = click.option(
     "--scope",
     "named",
     type=click.Choice(SCOPES),
     help="Whose settings: yours for all projects (user, the default), the project's, or yours "
-    "for the project (local). The last two with Claude Code alone.",
+    "for the project (local). The last two only for Claude Code.",
 )
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would be changed, and write nothing."
 )
-
-
-class Place(NamedTuple):
-    """The settings that a command is about, and the others that count here as well."""
-
-    client: Client
-    folder: str | None  # where the client keeps what is the user's own
-    scope: Scope
-    named: bool  # whether somebody asked for this scope
-    every: Mapping[Scope, ClientSettings]
-
-    @property
-    def file(self) -> ClientSettings:
-        return self.every[self.scope]
-
-    @property
-    def others(self) -> dict[Scope, ClientSettings]:
-        """Without the same file once more: in the home folder, user and project are one."""
-        own = os.path.realpath(self.file.path)
-        return {
-            scope: file for scope, file in self.every.items() if os.path.realpath(file.path) != own
-        }
-
-
-def _place(here: Surroundings, agent: str, named: Scope | None) -> Place:
-    client = CLIENTS[agent]
-    scope, root, folder = named or "user", clientsettings.root(here), here.agent_dirs.get(agent)
-    clientsettings.path(scope, root, folder, client)  # says why where there is none
-    every = clientsettings.read_all(root, folder, client)
-    return Place(client, folder, scope, named is not None, every)
 
 
 @click.command()
@@ -81,69 +43,93 @@ def _place(here: Surroundings, agent: str, named: Scope | None) -> Place:
     "--mcp-hooks",
     "by_server",
     is_flag=True,
-    help="Have tool events answered by the MCP server, without a process for each; see docs/mcp.md.",
+    help="Let the MCP server answer tool events, without a process for each; see docs/mcp.md.",
 )
 @dry_run_option
 @pass_app
 def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run: bool) -> None:
     """Register the hooks in the settings of Claude Code, or of another agent.
 
-    Everything else in the file stays as it is, byte for byte, and a backup is kept. Hooks of ours
-    that are outdated are brought up to date; where all is as it should be, nothing is written.
+    Everything else in the file stays as it is, byte for byte, and a backup is kept. Outdated
+    hooks of ours are updated; if everything is as it should be, nothing is written.
     """
     here, client = app.surroundings, CLIENTS[agent]
     _refuse_what_cannot_work(client, by_server=by_server)
-    place = _place(here, agent, named)
-    file = place.file
-    program = _program(client, here)
+    scopes, scope = clientsettings.look(here, client), named or "user"
+    file = scopes.file(scope)
+    # Codex runs a line in a login shell, which has a PATH of its own. So the name alone is only for
+    # settings that others may share, as Claude Code's.
+    shared = client is CLAUDE
+    if shared:
+        program = registration.find_program(here.search_path, here.virtual_env)
+    else:
+        program = registration.whole_path()
     loaded = settings.load(None, here.config_file)
     parts = loaded.settings.parts
-    problem = file.problem or installing.unfit(file.value, client)
-    if problem:
-        shown = registration.text(program, parts, client=client, by_server=by_server)
-        click.echo(shown, nl=False)
-        raise HoldfastError(
-            f"{file.path} was left alone: {problem}",
-            hint="Correct the file and give the command again, or put into it by hand what was "
-            "printed here.",
-        )
+    if file.problem:
+        text = registration.text(program, parts, client=client, by_server=by_server)
+        click.echo(text, nl=False)
+        raise _left_alone(file, "put into it by hand what was printed here")
     wanted = registration.hooks(program, parts, client=client, by_server=by_server)
     change = installing.putting_in(file, wanted)
-    warnings = [*loaded.problems, *_warnings(here, place, program, wanted)]
+    warnings = [*loaded.problems, *_warnings(here, scopes.after(change.result))]
     if not loaded.settings.enabled:
-        warnings.append(f"enabled = false stands in {here.config_file}, so the hooks do nothing")
-    faults = installing.faults(file.value, wanted, client)
+        warnings.append(f"enabled = false is set in {here.config_file}, so the hooks do nothing")
     if change.is_none:
         say(f"Nothing to do: the hooks are registered in {file.path} as they should be.")
     elif dry_run:
         _show(change)
-        warnings = [*_tracked(place), *faults, *warnings]
+        warnings = [*_tracked(file), *warnings]
     else:
-        _refuse_what_was_not_asked_for(place, "install")
-        new_folder = not os.path.isdir(os.path.dirname(change.target))
+        _refuse_what_was_not_asked_for(file, scope, named)
         copy = installing.install(change, here.state_dir)
-        _tell_what_was_registered(change, faults, program, copy)
+        _tell_what_was_registered(change, program, copy)
         if by_server:
-            say(
-                f"Tell Claude Code of the server that answers tool events: {registration.adding(program)}"
-            )
-        _tell_what_comes_next(client, new_folder=new_folder)
-        warnings = [*_tracked(place), *warnings]
+            adding = registration.adding(program)
+            say(f"Tell Claude Code of the server that answers tool events: {adding}")
+        _tell_what_comes_next(client)
+        warnings = [*_tracked(file), *warnings]
     _warn(warnings)
+
+
+def _tell_what_was_registered(change: Change, program: Program, copy: str | None) -> None:
+    before, hooks = change.before, counted(len(change.result.hooks), "hook")
+    done = f"Brought {hooks} up to date" if before.hooks else f"Registered {hooks}"
+    say(f"{done} in {before.path}")
+    if program != ON_PATH and before.client is CLAUDE:
+        line = " ".join([program.command, *program.first])
+        say(f"  started as {line}, since `holdfast` alone may not be found everywhere")
+    if copy:
+        say(f"  what was there before: {copy}")
+
+
+def _tell_what_comes_next(client: Client) -> None:
+    if client.trust:
+        say(f"Now {client.trust}.")
+    if client is CLAUDE:  # it watches the folders that were there when it was started
+        say("Running sessions pick it up within seconds, or after a restart if the folder is new.")
+    else:
+        say("Running sessions have to be restarted.")
+    say(f"Check that it works: {client.look}")
+
+
+def _left_alone(file: ClientSettings, by_hand: str) -> HoldfastError:
+    hint = f"Correct the file and run the command again, or {by_hand}."
+    return HoldfastError(f"{file.path} was left alone: {file.problem}", hint=hint)
 
 
 def _refuse_what_cannot_work(client: Client, *, by_server: bool) -> None:
     if marker.is_ours(sys.prefix):
         raise IllegalMove(
             "this is the plugin's own Holdfast, and the plugin registers its hooks itself",
-            hint="There is nothing to install. See that it works: holdfast doctor"
+            hint="There is nothing to install. Check that it works: holdfast doctor"
             if client is CLAUDE
             else f"For {client.title}, install Holdfast as a program: pipx install /path/to/holdfast",
         )
     if by_server and client is not CLAUDE:
         raise IllegalMove(
-            f"the MCP server was not tried as what answers hooks of {client.title}",
-            hint=f"Give the command without it: {client.command('install', 'user')}",
+            f"the MCP server was not tested with hooks of {client.title}",
+            hint=f"Run the command without it: {client.command('install', 'user')}",
         )
     if by_server and not importlib.util.find_spec("mcp"):
         raise IllegalMove(
@@ -152,174 +138,78 @@ def _refuse_what_cannot_work(client: Client, *, by_server: bool) -> None:
         )
 
 
-def _program(client: Client, here: Surroundings) -> Program:
-    """What is to be started. Codex runs a line in a login shell, which has a PATH of its own.
-
-    So the name alone is only for settings that others may share, as Claude Code's.
-    """
-    if client is CLAUDE:
-        return launcher.find(here.search_path, here.virtual_env)
-    return launcher.whole()
-
-
-def _tell_what_was_registered(
-    change: Change, faults: Sequence[str], program: Program, copy: str | None
-) -> None:
-    path, count = change.before.path, len(change.ours)
-    say(f"Put right in {path}:" if faults else f"Registered {counted(count, 'hook')} in {path}")
-    for fault in faults:
-        say(f"  {one_line(fault)}")
-    if program != ON_PATH and change.before.client is CLAUDE:
-        line = " ".join([program.command, *program.first])
-        say(f"  started as {line}, since `holdfast` alone may not be found everywhere")
-    if copy:
-        say(f"  what was there before: {copy}")
-
-
-def _tell_what_comes_next(client: Client, *, new_folder: bool) -> None:
-    if client.trust:
-        say(f"Now {client.trust}.")
-    if client is not CLAUDE:
-        say("Sessions that are running have to be started again.")
-    elif new_folder:  # it watches the folders that were there when it was started
-        say("Sessions that are running have to be started again, since the folder is new.")
-    else:
-        say("Sessions that are running follow within seconds.")
-    say(f"See that it works: {client.look}")
-
-
 @click.command()
 @agent_option
 @scope_option
 @dry_run_option
 @pass_app
 def uninstall(app: App, agent: str, named: Scope | None, dry_run: bool) -> None:
-    """Take the hooks out of the settings of Claude Code, or of another agent.
+    """Remove the hooks from the settings of Claude Code, or of another agent.
 
-    Where the file is still as `install` left it, it becomes byte for byte what it was before.
-    Where it has been changed since, our hooks are taken out and nothing else.
+    If nothing else has changed since `install`, the file is restored byte for byte. Otherwise only our
+    hooks are removed.
     """
-    here = app.surroundings
-    place = _place(here, agent, named)
-    file = place.file
-    problem = file.problem or installing.unfit(file.value)
-    if problem:
-        raise HoldfastError(
-            f"{file.path} was left alone: {problem}",
-            hint="Correct the file and give the command again, or take out by hand the hooks "
-            "that start `holdfast hook`.",
-        )
-    count = len(installing.ours_in(file.value, place.client))
+    client = CLIENTS[agent]
+    scopes, scope = clientsettings.look(app.surroundings, client), named or "user"
+    file = scopes.file(scope)
+    count = len(file.hooks)
+    if file.problem and not count:
+        raise _left_alone(file, "take out by hand the hooks that start `holdfast hook`")
+    elsewhere = [
+        f"there are hooks of Holdfast in {source.path}: {source.removal}"
+        for source in scopes.after(ClientSettings(file.path, client)).sources()
+        if not source.plugin
+    ]
     if not count:
         say(f"Nothing to do: there are no hooks of Holdfast in {file.path}")
-        _warn(_elsewhere(place))
+        _warn(elsewhere)
         return
-    backup = backups.load(here.state_dir, os.path.realpath(file.path))
-    change = installing.taking_out(file, backup)
+    change = installing.taking_out(file, app.surroundings.state_dir)
     if dry_run:
         _show(change)
-        _warn([*_tracked(place), *_elsewhere(place)])
+        _warn([*_tracked(file), *elsewhere])
         return
-    _refuse_what_was_not_asked_for(place, "uninstall")
-    installing.uninstall(change, backup, here.state_dir)
+    _refuse_what_was_not_asked_for(file, scope, named)
+    installing.uninstall(change, app.surroundings.state_dir)
     if change.after is None:
-        say(f"Removed {file.path}, which `holdfast install` had made.")
-    elif change.not_restored:
-        say(f"Took {counted(count, 'hook')} out of {file.path}, and left all else as it is now.")
-        say(f"  It is not put back from a backup, since {change.not_restored}.")
-    else:
+        say(f"Removed {file.path}, which contained nothing else.")
+    elif change.restores:
         say(f"{file.path} is again as it was before `holdfast install`.")
-    _warn([*_tracked(place), *_elsewhere(place)])
+    else:
+        say(f"Took {counted(count, 'hook')} out of {file.path}, and left everything else as it is.")
+    _warn([*_tracked(file), *elsewhere])
 
 
-def _refuse_what_was_not_asked_for(place: Place, command: str) -> None:
-    if _tracked(place) and not place.named:
+def _refuse_what_was_not_asked_for(file: ClientSettings, scope: Scope, named: Scope | None) -> None:
+    if named is None and _tracked(file):
         raise IllegalMove(
-            f"{place.file.path} is tracked by git, so it is not changed unasked",
-            hint=f"Ask for it: {_asked(place, command)}",
+            f"{file.path} is tracked by git, so it is not changed unasked",
+            hint=f"To confirm, run the command with --scope {scope}.",
         )
 
 
-def _asked(place: Place, command: str) -> str:
-    """The command with which a scope is asked for by its name."""
-    words = place.client.command(command, place.scope)
-    return words if "--scope" in words else f"{words} --scope {place.scope}"
-
-
-def _tracked(place: Place) -> list[str]:
-    target = os.path.realpath(place.file.path)
-    if not git.tracks(target):
-        return []
-    asked = "" if place.named else f"; it is only changed with --scope {place.scope}"
-    return [f"{target} is tracked by git{asked}"]
+def _tracked(file: ClientSettings) -> list[str]:
+    target = os.path.realpath(file.path)
+    return [f"{target} is tracked by git"] if git.tracks(target) else []
 
 
 def _show(change: Change) -> None:
-    path = change.before.path
-    before = change.before.text if change.before.exists else ""
-    after = "" if change.after is None else change.after.decode()
-    say(f"{path} would be {'removed' if change.after is None else 'changed'}:")
+    before, after = change.before, change.result
+    say(f"{before.path} would be {'changed' if after.exists else 'removed'}:")
     lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), "as it is", "as it would be", lineterm=""
+        before.text.splitlines(), after.text.splitlines(), "as it is", "as it would be", lineterm=""
     )
     say("\n".join(lines))
 
 
-def _warn(warnings: list[str]) -> None:
+def _warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
         say_aside(one_line(warning, 600))
 
 
-def _warnings(
-    here: Surroundings, place: Place, program: Program, wanted: Mapping[str, Any]
-) -> Iterator[str]:
+def _warnings(here: Surroundings, scopes: Scopes) -> Iterator[str]:
     """What keeps the hooks from running as they should, though they are registered."""
-    path = place.file.path
-    if place.scope == "project" and program != ON_PATH:
-        yield (
-            f"{path} is for everybody in the project, but {program.command} is a path of this "
-            "machine. Where `holdfast` is on the PATH, its name alone is written."
-        )
-    if place.scope == "local" and git.would_pick_up(os.path.realpath(path)):
-        yield f"git does not ignore {path}; put it into .gitignore"
-    ours = tuple(registration.registered(wanted, place.client))
-    own = Source(place.scope, path, ours, client=place.client)
-    for other in _beside(place):
-        if sources.run_twice(own, other):
-            yield (
-                f"{other.name} registers hooks of Holdfast as well, so every hook runs twice. "
-                f"Keep one of the two: `{other.removal}` or `{own.removal}`"
-            )
-        else:
-            yield (
-                f"{other.name} registers hooks of Holdfast as well. {place.client.title} runs equal "
-                "hooks once, so that does no harm."
-            )
-    for file in place.every.values():
-        if file.value.get("disableAllHooks") is True:
-            yield f'"disableAllHooks": true stands in {file.path}, so no hook runs'
+    for finding in registered.examine_scopes(scopes):
+        yield finding.line
     if here.disabled:
         yield "HOLDFAST_DISABLE is set, so the hooks do nothing where it is"
-
-
-def _beside(place: Place) -> list[Source]:
-    """What else registers us wherever the hooks of *place* run."""
-    if place.client is not CLAUDE:
-        return sources.plugins(place.every, place.client, place.folder)
-    files = [each for each in sources.found(place.others) if not each.plugin]
-    # What a project has switched off is on in the others, which the user's settings are for too.
-    everywhere = clientsettings.plugins(place.file.value) if place.scope == "user" else []
-    here = clientsettings.plugins(*(file.value for file in place.every.values()))
-    names = dict.fromkeys([*here, *everywhere])
-    return [*files, *(sources.of_plugin(name, place.every) for name in names)]
-
-
-def _elsewhere(place: Place) -> list[str]:
-    return [
-        f"there are hooks of Holdfast in {file.path}: {place.client.command('uninstall', scope)}"
-        for scope, file in place.others.items()
-        if installing.ours_in(file.value, place.client)
-    ]
-
-
-COMMANDS = (install, uninstall)

@@ -4,35 +4,46 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from holdfast import compactions, fates, hooklog, ledger, observing, restore
-from holdfast.briefing import shown as as_text
 from holdfast.cli import shown, terminal
-from holdfast.cli.app import App, dump, json_option, pass_app, say, say_aside
-from holdfast.cli.naming import name_argument, workflow_option
+from holdfast.cli.app import (
+    App,
+    dump,
+    json_option,
+    name_argument,
+    pass_app,
+    say,
+    say_aside,
+    workflow_option,
+)
 from holdfast.cli.terminal import put
 from holdfast.clock import from_mtime, iso
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
+from holdfast.files.regular import read_file
+from holdfast.files.store import LARGEST
 from holdfast.formats import registry
-from holdfast.formats.base import Workflow
-from holdfast.plaintext import counted, one_line
-from holdfast.reading import resolve
-from holdfast.records import as_dict
-from holdfast.regular import read_file
-from holdfast.store import LARGEST
-from holdfast.sync import Synced
+from holdfast.formats.engine.workflow import Workflow, as_text
+from holdfast.records import hooklog, ledger
+from holdfast.restoring import compactions, restore
+from holdfast.restoring.reading import resolve
+from holdfast.text.plaintext import counted, one_line
+from holdfast.workflows import observed, sync
+from holdfast.workflows.sync import ProjectView
 
 
 def _facts(workflow: Workflow) -> dict[str, Any]:
     declared_at = iso(from_mtime(workflow.declared_at)) if workflow.declared else None
+    made = {"name", "brief"}  # the briefing has both
+    names = (field.name for field in fields(workflow) if field.name not in made)
     return {
-        **as_dict(workflow),
+        **{name: getattr(workflow, name) for name in names},
         "declared_at": declared_at,
-        "briefing": {**as_dict(workflow.briefing), "context": dict(workflow.briefing.context)},
+        "briefing": {**asdict(workflow.briefing), "context": dict(workflow.briefing.context)},
     }
 
 
@@ -42,50 +53,36 @@ def _facts(workflow: Workflow) -> dict[str, Any]:
 @pass_app
 def status(app: App, name: str | None, as_json: bool) -> None:
     """Where this session's workflow stands."""
-    synced = app.look()
-    choice = synced.choice()
+    view = app.look()
+    choice = view.choice()
+    workflow = app.meant(view, name) if name or choice.chosen else None
     if as_json:
-        dump(_standing(app, synced, name))
-        return
-    if choice.chosen is None and not name:
-        _tell_what_is_missing(synced)
-        put("See: holdfast why", whole=f"No active workflow in {synced.root}.")
-        for each in choice.others:
-            put(one_line(restore.in_brief(each)), lead="  ")
-        return
-    workflow = app.meant(synced, name)
-    why = choice.why if workflow is choice.chosen else "by name"
-    shown.sheet(synced, workflow, compactions.survived(synced.place, workflow), why)
+        dump(_standing(view, workflow))
+    elif workflow:
+        why = choice.why if workflow is choice.chosen else "by name"
+        shown.sheet(view, workflow, compactions.survived(view.place, workflow), why)
+    else:
+        _tell_what_is_missing(view)
+        put("See: holdfast why", whole=f"No active workflow in {view.root}.")
+        for other in choice.others:
+            put(one_line(restore.in_brief(other)), lead="  ")
 
 
-def _tell_what_is_missing(synced: Synced) -> None:
-    """That the system did not let us look everywhere; there may be workflows that are not shown."""
-    if synced.failure:
-        say_aside(synced.failure.cause)
+def _tell_what_is_missing(view: ProjectView) -> None:
+    """That there may be workflows that are not shown."""
+    for failure in view.failures.values():
+        say_aside(failure.cause)
 
 
-def _standing(app: App, synced: Synced, name: str | None) -> dict[str, Any]:
+def _standing(view: ProjectView, workflow: Workflow | None) -> dict[str, Any]:
     """What `status` tells, for programs."""
-    choice = synced.choice()
-    facts: dict[str, Any] = {"root": synced.root, "why": choice.why}
-    if choice.chosen is None and not name:
-        return {
-            **facts,
-            "workflow": None,
-            "reading": None,
-            "compactions": None,
-            "cautions": [],
-            "notes": synced.notes,
-        }
-    chosen = app.meant(synced, name)
-    return {
-        **facts,
-        "workflow": _facts(chosen),
-        "reading": as_dict(fates.of(synced, chosen)),
-        "compactions": compactions.survived(synced.place, chosen).facts,
-        "cautions": restore.cautions(synced, chosen),
-        "notes": synced.notes,
-    }
+    facts: dict[str, Any] = {"workflow": None, "reading": None, "compactions": None, "cautions": []}
+    if workflow:
+        facts["workflow"] = _facts(workflow)
+        facts["reading"] = restore.reading_status(view, workflow).facts
+        facts["compactions"] = compactions.survived(view.place, workflow).facts
+        facts["cautions"] = restore.cautions(view, workflow)
+    return {"root": view.root, "why": view.choice().why, **facts, "notes": view.notes}
 
 
 @click.command("list")
@@ -93,19 +90,19 @@ def _standing(app: App, synced: Synced, name: str | None) -> dict[str, Any]:
 @pass_app
 def list_all(app: App, as_json: bool) -> None:
     """All workflows of the project; * marks the one that this session gets."""
-    synced = app.look()
-    _tell_what_is_missing(synced)
-    choice = synced.choice()
-    ordered = [each for each in (choice.chosen, *choice.others) if each]
+    view = app.look()
+    _tell_what_is_missing(view)
+    choice = view.choice()
+    ordered = [workflow for workflow in (choice.chosen, *choice.others) if workflow]
     if as_json:
-        dump([_facts(each) for each in ordered])
+        dump([_facts(workflow) for workflow in ordered])
         return
     if not ordered:
-        put("See: holdfast why", whole=f"No workflows in {synced.root}.")
-    for each in ordered:
-        shown.entry(each, chosen=each is choice.chosen)
-    known = {each.key for each in ordered}
-    for key, stone in ledger.load(synced.place.store).finished.items():
+        put("See: holdfast why", whole=f"No workflows in {view.root}.")
+    for workflow in ordered:
+        shown.entry(workflow, chosen=workflow is choice.chosen)
+    known = {workflow.key for workflow in ordered}
+    for key, stone in ledger.load(view.place.store).finished.items():
         if key not in known:
             name, command = one_line(stone.name), shlex.join(["holdfast", "resume", stone.name])
             ended = f"{stone.how} on {one_line(stone.at[:10])}; {one_line(command)}"
@@ -117,10 +114,10 @@ def list_all(app: App, as_json: bool) -> None:
 @name_argument()
 @pass_app
 def show(app: App, name: str | None, as_json: bool) -> None:
-    """Everything that is kept of a workflow, nothing shortened."""
-    synced = app.look()
-    workflow = app.meant(synced, name)
-    seen = synced.observed(workflow)
+    """Everything that is known of a workflow, unabridged."""
+    view = app.look()
+    workflow = app.meant(view, name)
+    seen = view.observed(workflow)
     if as_json:
         dump({**_facts(workflow), "observed": seen})
         return
@@ -130,25 +127,27 @@ def show(app: App, name: str | None, as_json: bool) -> None:
     terminal.line(f"status: {briefing.status}")
     terminal.line(f"next action: {briefing.next_action or '-'}")
     terminal.line(f"gate: {briefing.gate or '-'}")
-    items = resolve(synced.place.root, briefing.reading, synced.place.settings.reading_roots)
-    _section(
-        "required reading",
-        [f"@{item.path}" + (f"  ({item.trouble})" if item.trouble else "") for item in items],
-    )
-    _section("key reminders", list(briefing.reminders))
+    files = resolve(view.place.root, briefing.reading, view.place.settings.reading_roots)
+    troubles = [f"  ({file.trouble})" if file.trouble else "" for file in files]
+    reading = [f"@{file.path}{trouble}" for file, trouble in zip(files, troubles, strict=True)]
+    _section("required reading", reading)
+    _section("key reminders", briefing.reminders)
     _section("context", [f"{key}: {as_text(value)}" for key, value in briefing.context])
-    _section("observed", observing.told(seen, synced.place.now, _ALL))
+    _section("observed", observed.in_words(seen, view.place.now, _ALL))
     terminal.line(f"state: {briefing.state_path or 'not saved yet'}")
 
 
 _ALL = 1_000_000  # units; nothing is shortened
 
 
-def _section(title: str, lines: list[str]) -> None:
+def _section(title: str, lines: Sequence[str]) -> None:
     if lines:
         terminal.line(f"{title}:")
         for line in lines:
             terminal.line(f"  {line}")
+
+
+_SET_ASIDE = 5  # files that are named
 
 
 @click.command()
@@ -156,24 +155,30 @@ def _section(title: str, lines: list[str]) -> None:
 @pass_app
 def why(app: App, as_json: bool) -> None:
     """What was looked at, and why something was or was not detected, saved or restored."""
-    synced = app.look(thorough=True)
-    choice = synced.choice()
+    view = app.look()
+    sync.look_everywhere(view)
+    store = view.place.store
+    set_aside = sorted(entry.path for entry in store.entries(store.private / "quarantine"))
+    for path in set_aside[-_SET_ASIDE:]:
+        view.looked.append((store.relative(Path(path)), "it was set aside"))
+    choice = view.choice()
     facts = {
-        "root": synced.root,
-        "searched": synced.searched,
-        "switched_off": app.switched_off(synced),
-        "looked": [{"path": path, "found": found} for path, found in synced.looked],
+        "root": view.root,
+        "searched": view.searched,
+        "switched_off": app.switched_off(view.place),
+        "looked": [{"path": path, "found": found} for path, found in view.looked],
+        "session": view.session,
         "chosen": choice.chosen and choice.chosen.name,
         "why": choice.why,
-        "others": [restore.in_brief(each) for each in choice.others],
-        "notes": synced.notes,
-        "last_runs": _last_runs(app, synced),
+        "others": [restore.in_brief(other) for other in choice.others],
+        "notes": view.notes,
+        "last_runs": list(hooklog.read(app.surroundings.state_dir, view.root))[-3:],
     }
     if as_json:
         dump(facts)
         return
-    for each in _explained(facts, synced.place.settings.plans):
-        terminal.line(each)
+    for line in _explained(facts, view.place.settings.plans):
+        terminal.line(line)
 
 
 def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
@@ -184,14 +189,14 @@ def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
     if facts["switched_off"]:
         yield f"Switched off: {facts['switched_off']}."
     yield "Looked at:"
-    for each in facts["looked"]:
-        yield f"  {one_line(each['path'])}: {one_line(each['found'])}"
+    for looked in facts["looked"]:
+        yield f"  {one_line(looked['path'])}: {one_line(looked['found'])}"
     if not facts["looked"]:
         yield f"  nothing there: no CLAUDE.local.md, no plan ({', '.join(plans)}), no state file"
     chosen, reason = facts["chosen"], facts["why"]
-    yield (
-        f"Chosen: {one_line(chosen)}, because {reason}." if chosen else f"Nothing chosen: {reason}."
-    )
+    whom = "" if facts["session"] else " for a session that has worked on none"
+    what = f"Chosen{whom}: {one_line(chosen)}, because" if chosen else "Nothing chosen:"
+    yield f"{what} {reason}."
     for other in facts["others"]:
         yield f"  not chosen: {one_line(other)}"
     for note in facts["notes"]:
@@ -200,10 +205,9 @@ def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
     yield "Last hook runs:" if runs else "No hook has run here yet (holdfast log)."
     for record in runs:
         yield f"  {_run_line(record)}"
-
-
-def _last_runs(app: App, synced: Synced) -> list[dict[str, object]]:
-    return list(hooklog.read(app.surroundings.state_dir, synced.root))[-3:]
+        # What the hook itself chose, by its name in quotes, and why.
+        said = map(one_line, record.get("why") or ())
+        yield from (f"    {line}" for line in said if line.startswith(("'", '"')))
 
 
 def _run_line(record: dict[str, object]) -> str:
@@ -228,14 +232,14 @@ def _run_line(record: dict[str, object]) -> str:
 @pass_app
 def preview(app: App, name: str | None, source: str, part: int | None, as_json: bool) -> None:
     """The guidance that a compaction would give now, or a part of the reading."""
-    synced = app.look()
-    workflow = app.meant(synced, name)
-    plan = restore.reading_of(synced, workflow, source)
+    view = app.look()
+    workflow = app.meant(view, name)
+    plan = restore.reading_of(view, workflow, source)
     if part is not None and part > len(plan.parts):
         raise IllegalMove(
             f"the reading has {counted(len(plan.parts), 'part')}", hint="See holdfast preview."
         )
-    guidance = restore.text(synced, workflow, synced.choice(), source, plan)
+    guidance = restore.text(view, workflow, source, plan)
     if as_json:
         facts = {"workflow": workflow.name, "source": source, "guidance": guidance}
         dump({**facts, "parts": plan.parts})
@@ -249,19 +253,19 @@ def preview(app: App, name: str | None, source: str, part: int | None, as_json: 
 @json_option
 @click.pass_context
 def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
-    """Which format FILE is, and what is wrong with it. Exit code 1 when something is."""
+    """Which format FILE has, and what is wrong with it. Exit code 1 if something is."""
     try:
         raw, _ = read_file(file, LARGEST)
     except StateUnreadable as error:
         raise HoldfastError(error.cause) from error
-    report = next((found for each in registry.every() if (found := each.inspect(file, raw))), None)
+    report = next(filter(None, (form.inspect(file, raw) for form in registry.every())), None)
     if report is None:
         raise HoldfastError(
             f"{file}: no workflow format that Holdfast knows",
-            hint="This checks state files; what markdown declares is told by `holdfast why`.",
+            hint="This checks state files; `holdfast why` says what markdown declares.",
         )
     if as_json:
-        dump({"file": str(file), **as_dict(report), "valid": not report.problems})
+        dump({"file": str(file), **report._asdict(), "valid": not report.problems})
     elif not report.problems:
         say(f"{file}: valid, format {report.format}")
     else:
@@ -278,21 +282,18 @@ def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
 )
 @pass_app
 def log(app: App, as_json: bool, last: int) -> None:
-    """The hook log of this project, readably."""
-    synced = app.look()
-    records = list(hooklog.read(app.surroundings.state_dir, synced.root))[-last:]
-    for line in hooklog.passed_over(app.surroundings.state_dir, synced.root):
+    """The hook log of this project, in a readable form."""
+    view = app.look()
+    records = list(hooklog.read(app.surroundings.state_dir, view.root))[-last:]
+    for line in hooklog.passed_over(app.surroundings.state_dir, view.root):
         say_aside(line)
     if as_json:
         dump(records)
         return
     if not records:
-        say(f"No hook has run for {synced.root} yet.")
+        say(f"No hook has run for {view.root} yet.")
     for record in records:
         terminal.line(_run_line(record))
         reasons = record.get("why")
         for reason in reasons if isinstance(reasons, list) else ():
             terminal.line(f"      {one_line(str(reason))}")
-
-
-COMMANDS = (status, list_all, show, why, preview, inspect, log)

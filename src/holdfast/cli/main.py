@@ -10,30 +10,32 @@ import io
 import os
 import sys
 from importlib import import_module
+from typing import cast
 
 import click
+from click.shell_completion import get_completion_class
 
-from holdfast import __version__, shortlived
+from holdfast import __version__, agents
 from holdfast.cli import terminal
 from holdfast.cli.app import App, Failed, say_aside
 from holdfast.clock import Clock
+from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError
-from holdfast.project import Surroundings
-from holdfast.wire import agents
 
-# Which module has which commands, in the order of a life. Those of this one come first.
+# Which module has which commands, in the order of a life. Those of this one come first. Each is called there as
+# on the command line, except that a module can have no `list` of its own. Of a group in two modules it is the one
+# that imports the other.
 MODULES = {
     "advance": ("start", "phase", "block", "remind", "read", "context"),
     "standing": ("complete", "undo", "switch", "resume", "ignore"),
     "skill": ("skill",),
-    "gate": ("gate",),
-    "orchestrate": ("orchestrate",),
-    "pipeline": ("pipeline",),
+    "gate.commands": ("gate",),
+    "orchestrate.keeping": ("orchestrate",),
+    "pipeline.sessions": ("pipeline",),
     "looking": ("status", "list", "show", "why", "preview", "inspect", "log"),
     "doctor": ("doctor", "payload"),
     "installer": ("install", "uninstall"),
     "cycles": ("simulate", "demo"),
-    "completion": ("completion",),
 }
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
@@ -56,16 +58,16 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         module = _MODULE_OF.get(cmd_name)
-        if module and cmd_name not in self.commands:
-            for command in import_module(f"holdfast.cli.{module}").COMMANDS:
-                self.add_command(command)
+        if module:
+            attribute = "list_all" if cmd_name == "list" else cmd_name
+            return cast(click.Command, getattr(import_module(f"holdfast.cli.{module}"), attribute))
         return super().get_command(ctx, cmd_name)
 
 
 def _of_the_system(error: OSError) -> HoldfastError:
     reason = error.strerror or str(error)
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
-    hint = "See to what the system says is wrong, and look where things stand: holdfast status"
+    hint = "Fix what the system reports, then see where things stand: holdfast status"
     return HoldfastError(f"{where}{reason}", hint=hint)
 
 
@@ -76,21 +78,22 @@ def cli(ctx: click.Context) -> None:
     """Carry a multi-phase workflow through context compaction.
 
     Commands work on the workflow of this session, or the one that is active in the project that
-    the current directory belongs to. Where a name is asked for, the beginning of one will do, and
-    so will its plan or its folder. Exit codes: 0 done, 1 not possible (the reason is on stderr),
-    2 wrong usage, 3 a limit of an orchestrator's run is reached.
+    the current directory belongs to. A name may be shortened, or be that of the workflow's plan or
+    folder. Exit codes: 0 done, 1 not possible (the reason is on stderr), 2 wrong usage, 3 a limit
+    of an orchestrator's run is reached.
     """
     surroundings = Surroundings.from_environment()
     ctx.obj = App(surroundings, Clock.from_environment())
-    ctx.color = terminal.colourful(surroundings)
+    ctx.color = terminal.is_terminal() and not surroundings.colourless
 
 
 @cli.command("hook", add_help_option=True)
 @click.option("--part", type=click.IntRange(1), help="Answer with this part of the reading.")
+@click.option("--later", is_flag=True, help="Say nothing; do what nobody has to wait for.")
 @click.option(
     "--agent",
     type=click.Choice(agents.NAMES),
-    help="Which agent asks; without it that is told from what it sends.",
+    help="Which agent asks; by default recognised by what it sends.",
 )
 def hook(**_: object) -> None:
     """Answer one hook event: JSON on stdin, the reply on stdout.
@@ -115,13 +118,31 @@ def mcp() -> None:
     """Serve the workflows of the project as an MCP server, on stdin and stdout.
 
     For clients to start: `claude mcp add holdfast -- holdfast mcp`. It needs holdfast[mcp].
-    docs/mcp.md tells what it offers.
+    docs/mcp.md says what it offers.
     """
     raise AssertionError("unreachable")  # as above
 
 
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the script that makes SHELL complete commands, options and workflows.
+
+    \b
+    holdfast completion bash > ~/.local/share/bash-completion/completions/holdfast
+    holdfast completion zsh > DIR/_holdfast      (a folder in $fpath)
+    holdfast completion fish > ~/.config/fish/completions/holdfast.fish
+    """
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"{shell} is not known to this version of click.")
+    made = kind(ctx.find_root().command, {}, "holdfast", "_HOLDFAST_COMPLETE")
+    # Bytes: Windows would translate line ends, which no shell takes.
+    click.echo(made.source().encode(), nl=False)
+
+
 def run() -> int:
-    shortlived.begin()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a code page has no letter for most of it
             stream.reconfigure(encoding="utf-8", errors="replace")

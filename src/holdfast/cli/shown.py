@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from holdfast import fates, restore
-from holdfast.briefing import Briefing
 from holdfast.cli import terminal
 from holdfast.cli.terminal import put
-from holdfast.columns import cut, pad, width
-from holdfast.compactions import Survived
-from holdfast.fates import Fates
-from holdfast.formats.base import BY_HAND, Workflow
-from holdfast.plaintext import counted, one_line
-from holdfast.sync import Synced
+from holdfast.formats.engine.workflow import Briefing, Workflow
+from holdfast.restoring import restore
+from holdfast.restoring.compactions import Survived
+from holdfast.restoring.restore import ReadingStatus
+from holdfast.text.plaintext import counted, one_line
+from holdfast.text.room import cut, pad, width
+from holdfast.workflows.sync import ProjectView
 
 _LABEL = 13  # columns before the facts of a sheet
 _FILES = 8
@@ -22,7 +21,7 @@ _DONE, _HERE, _TO_COME = "█", "▓", "░"
 _MORE = "… {} more: holdfast show"
 
 
-def sheet(synced: Synced, workflow: Workflow, survived: Survived, why: str) -> None:
+def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -> None:
     """Where *workflow* stands, one fact a row."""
     briefing = workflow.briefing
     put(f"{one_line(briefing.name)} ({one_line(briefing.kind)})", style=terminal.HEADING)
@@ -35,17 +34,17 @@ def sheet(synced: Synced, workflow: Workflow, survived: Survived, why: str) -> N
         _row("next", one_line(briefing.next_action))
     if briefing.gate:
         _row("gate", one_line(briefing.gate))
-    _reading(fates.of(synced, workflow))
+    _reading(restore.reading_status(view, workflow))
     _reminders(briefing)
     if survived.count:
         _row("survived", str(survived))
     _row("changed", f"{workflow.changed_at:%Y-%m-%d %H:%M} UTC")
     _saved(workflow)
-    _row("project", whole=synced.root)
+    _row("project", whole=view.root)
     _row("chosen", why)
     if workflow.remark:
         _row("remark", one_line(workflow.remark), terminal.WARNING)
-    for note in (*restore.cautions(synced, workflow), *synced.notes):
+    for note in (*restore.cautions(view, workflow), *view.notes):
         _row("note", one_line(note), terminal.WARNING)
 
 
@@ -57,27 +56,24 @@ def _row(
 
 def bar(briefing: Briefing) -> str:
     """Done, here, to come."""
-    room = min(_BAR, terminal.columns() - _LABEL)
     phases = max(briefing.phases, 1)
     phase = min(briefing.phase, phases)  # by hand, anything may be written
+    room = min(_BAR, terminal.columns() - _LABEL, _WIDEST_CELL * phases)
+    done = (phase - 1) * room // phases
+    here = max(phase * room // phases, done + 1) - done  # seen also where phases share a column
     at = _HERE if briefing.status != "completed" else _DONE
-    cell = min(_WIDEST_CELL, room // phases)
-    if cell:
-        return _DONE * cell * (phase - 1) + at * cell + _TO_COME * cell * (phases - phase)
-    # More phases than columns: one stands for several, but for the one where the work is.
-    left = min((phase - 1) * room // phases, room - 1)
-    return _DONE * left + at + _TO_COME * (room - left - 1)
+    return _DONE * done + at * here + _TO_COME * (room - done - here)
 
 
-def _reading(found: Fates) -> None:
+def _reading(found: ReadingStatus) -> None:
     if not found.files:
         return
     when = "at the last restore" if found.delivered else "at the next compaction"
-    sent = sum(each.parts is not None for each in found.files)
+    sent = sum(file.parts is not None for file in found.files)
     _row("reading", f"{sent} of {counted(len(found.files), 'file')} sent {when}")
-    for each in found.files[:_FILES]:
-        style = terminal.PLAIN if each.parts or each.opened else terminal.WARNING
-        _row("", str(each), style, whole=f"@{one_line(each.path, 400)}")
+    for file in found.files[:_FILES]:
+        style = terminal.PLAIN if file.parts or file.opened else terminal.WARNING
+        _row("", str(file), style, whole=f"@{one_line(file.path, 400)}")
     if len(found.files) > _FILES:
         _row("", _MORE.format(len(found.files) - _FILES), terminal.FAINT)
 
@@ -95,20 +91,15 @@ def _saved(workflow: Workflow) -> None:
     if path is None or workflow.saved_at is None:
         _row("saved", "not yet; the next hook or command saves it", terminal.WARNING)
         return
-    _row("saved", f"{workflow.saved_at:%Y-%m-%d %H:%M} UTC{_by(workflow.saved_by)}")
+    saver = one_line(workflow.saved_by or "", 60)
+    if saver.startswith("holdfast "):
+        saver = f"`{saver}`"
+    by = f" by {saver}" if saver else ""
+    _row("saved", f"{workflow.saved_at:%Y-%m-%d %H:%M} UTC{by}")
     if workflow.behind:
         behind = "what is declared now is not saved yet; the next hook or command saves it"
         _row("behind", behind, terminal.WARNING)
     _row("state", whole=path)
-
-
-def _by(saver: str | None) -> str:
-    if saver is None:
-        return ""
-    if saver == BY_HAND:
-        return " by hand"
-    name = one_line(saver, 60)
-    return f" by `{name}`" if name.startswith("holdfast ") else f" by {name}"
 
 
 def entry(workflow: Workflow, *, chosen: bool) -> None:

@@ -1,6 +1,6 @@
 """What a person's terminal can show, and lines that fit it.
 
-Whether there is colour is decided here alone, once a command. Text is made safe first, then broken
+Text is made safe first, then broken
 into lines, and styled last, so that neither of the first two ever meets an escape.
 """
 
@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 
 import click
 
-from holdfast.columns import WIDEST, width, wrap
-from holdfast.plaintext import clean
-from holdfast.project import Surroundings
+from holdfast.text.plaintext import clean
+from holdfast.text.room import WIDEST, width, wrap
 
 _NARROWEST = 20
 
@@ -29,11 +28,6 @@ WARNING: Style = {"fg": "yellow"}
 BAD: Style = {"fg": "red"}
 
 _OF_STATUS = {"blocked": BAD, "failed": BAD, "escalated": BAD, "completed": GOOD}
-
-
-def colourful(surroundings: Surroundings) -> bool:
-    """Whether this command's output is coloured; click takes it out again where it is not."""
-    return is_terminal() and not surroundings.colourless
 
 
 def is_terminal() -> bool:
@@ -84,12 +78,11 @@ def fixed(text: str, style: Style = PLAIN) -> None:
 
 def line(text: str) -> None:
     """Print *text* as it is for programs that look for lines, and broken to fit a terminal."""
-    for each in clean(text).split("\n"):
-        if not is_terminal() or width(each) <= columns():
-            emit(each)
-            continue
-        lead = each[: len(each) - len(each.lstrip())]
-        put(each, lead=lead, hang=4)
+    for row in clean(text).split("\n"):
+        if not is_terminal() or width(row) <= columns():
+            emit(row)
+        else:
+            put(row, lead=row[: len(row) - len(row.lstrip())], hang=4)
 
 
 def _styled(text: str, style: Style) -> str:

@@ -2,71 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 
 from holdfast.formats import signs
-from holdfast.formats.base import Format, Place, Workflow
+from holdfast.formats.engine.format import AnyFormat
+from holdfast.formats.engine.workflow import Place, Workflow
 
-
-def _canonical() -> Format:
-    from holdfast.formats.canonical.format import Canonical  # noqa: PLC0415
-
-    return Canonical()
-
-
-def _skill() -> Format:
-    from holdfast.formats.skill.format import Skill  # noqa: PLC0415
-
-    return Skill()
-
-
-def _gated() -> Format:
-    from holdfast.formats.gated.format import Gated  # noqa: PLC0415
-
-    return Gated()
-
-
-def _orchestrator() -> Format:
-    from holdfast.formats.orchestrator.format import Orchestrator  # noqa: PLC0415
-
-    return Orchestrator()
-
-
-def _pipeline() -> Format:
-    from holdfast.formats.pipeline.format import Pipeline  # noqa: PLC0415
-
-    return Pipeline()
-
-
-_LOADERS: Mapping[str, Callable[[], Format]] = {
-    "canonical": _canonical,
-    "skill": _skill,
-    "gated": _gated,
-    "orchestrator": _orchestrator,
-    "pipeline": _pipeline,
-}
+GENERAL = "canonical"  # the format that the general commands such as `holdfast phase` work on
 
 
 @cache
-def named(name: str) -> Format:
-    return _LOADERS[name]()
+def named(name: str) -> AnyFormat:
+    """The format in the package *name* beside this module; its module `format` has it as FORMAT."""
+    found: AnyFormat = import_module(f"holdfast.formats.{name}.format").FORMAT
+    return found
 
 
-def every() -> tuple[Format, ...]:
+def every() -> tuple[AnyFormat, ...]:
     """All of them."""
-    return tuple(map(named, _LOADERS))
+    return tuple(map(named, signs.SIGNS))
 
 
-def at(place: Place) -> tuple[Format, ...]:
+def at(place: Place) -> tuple[AnyFormat, ...]:
     """Those that may have a workflow at *place*, or had one that we have a copy of."""
-    there = signs.formats_in(str(place.root), place.settings.plans)
-    missing = [name for name in _LOADERS if name not in there]
-    copied = place.store.has_copies_in([path for name in missing for path in signs.SIGNS[name]])
-    there |= {name for name in missing if copied & {*signs.SIGNS[name]}}
-    return tuple(named(name) for name in _LOADERS if name in there)
+    there = signs.formats_in(str(place.root), place.settings.plans, place.store.inputs)
+    return tuple(
+        named(name)
+        for name, paths in signs.SIGNS.items()
+        if name in there or place.store.has_copies_in(paths)
+    )
 
 
-def format_of(workflow: Workflow) -> Format:
+def format_of(workflow: Workflow) -> AnyFormat:
     """The one that *workflow* is kept in."""
     return named(workflow.format)

@@ -1,11 +1,14 @@
-"""Where each format declares or keeps workflows, cheap enough to ask before anything is loaded."""
+"""Where each format declares or keeps workflows, cheap enough to ask before anything is loaded.
+
+A sign is only a reason to look closer; whether there is a workflow, the format itself finds out.
+"""
 
 from __future__ import annotations
 
-import glob
 import os
 
-from holdfast.settings import PROJECT_FILE
+from holdfast.config.settings import PROJECT_FILE
+from holdfast.files.inputs import UNRECORDED, Inputs, Search
 
 # Files that declare a workflow, beside the plans, whose globs are a setting.
 DECLARING = ("CLAUDE.local.md",)
@@ -43,23 +46,19 @@ STATE_FILES: dict[str, tuple[str, ...]] = {
 }
 
 
-def any_in(folders: list[str], plans: tuple[str, ...]) -> bool:
-    """Whether any of *folders* may declare or hold a workflow."""
-    return any(formats_in(folder, plans) for folder in folders)
-
-
-def formats_in(folder: str, plans: tuple[str, ...]) -> set[str]:
+def formats_in(folder: str, plans: tuple[str, ...], inputs: Inputs = UNRECORDED) -> set[str]:
     """The formats that may have a workflow in *folder*."""
-    found = {name for name, paths in SIGNS.items() if _any_of(paths, folder)}
+    found = {name for name, paths in SIGNS.items() if _any_of(paths, folder, inputs)}
     # A project's own settings may name other plans; whoever has them is worth a closer look.
-    if "canonical" not in found and (_any_of((PROJECT_FILE,), folder) or _plan_in(folder, plans)):
+    search = Search(folder, inputs)
+    if "canonical" not in found and (
+        _any_of((PROJECT_FILE,), folder, inputs)
+        or any(next(search.find(pattern), None) for pattern in plans)
+        or search.is_over
+    ):
         found.add("canonical")
     return found
 
 
-def _any_of(paths: tuple[str, ...], folder: str) -> bool:
-    return any(os.path.lexists(os.path.join(folder, path)) for path in paths)
-
-
-def _plan_in(folder: str, plans: tuple[str, ...]) -> bool:
-    return any(next(glob.iglob(pattern, root_dir=folder), None) is not None for pattern in plans)
+def _any_of(paths: tuple[str, ...], folder: str, inputs: Inputs) -> bool:
+    return any(inputs.exists(os.path.join(folder, path)) for path in paths)

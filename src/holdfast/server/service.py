@@ -1,8 +1,22 @@
-"""The server itself: which tools, resources and prompts there are."""
+"""The server itself: which tools, resources and prompts there are, and tool events of the client.
+
+The client fills in the fields of an `mcp_tool` hook (registration.py) one by one, as text: objects as
+JSON, and what an event lacks as nothing. Put together again, they take the way of every hook. Only tool
+events come here: were the server dead, no restore could come from it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+from urllib.parse import quote
+
 import anyio
+import anyio.to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import ResourceSecurity
@@ -11,13 +25,19 @@ from mcp_types import INVALID_PARAMS, Resource, Tool, ToolAnnotations
 
 from holdfast import __version__
 from holdfast.clock import Clock
-from holdfast.errors import HoldfastError, NoSuchWorkflow
-from holdfast.project import Surroundings
-from holdfast.registration import HOOK_TOOL, NAME
-from holdfast.server.hook_calls import HookCalls
-from holdfast.server.looking import Listed, Look, in_thread, told
-from holdfast.server.pipelines import DEFINITIONS, Pipelines
-from holdfast.server.workflows import STATES, Workflows
+from holdfast.config.project import Surroundings
+from holdfast.errors import BadHookInput, HoldfastError, NoSuchWorkflow
+from holdfast.formats.pipeline import definitions, files, operations
+from holdfast.formats.pipeline.definitions import GENERATION, LEVELS, PLANNING
+from holdfast.formats.pipeline.format import FORMAT
+from holdfast.hooks import full
+from holdfast.server.workflows import STATES, Listed, Look, Workflows, safe
+from holdfast.setup.registration import HOOK_TOOL, NAME, TOOL_EVENTS
+from holdfast.text.plaintext import clean, one_line
+from holdfast.workflows import sync
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _INSTRUCTIONS = (
     "Multi-phase workflows of this project that outlive context compaction. workflow_status says "
@@ -27,12 +47,32 @@ _LOOKS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 # What has been reached may be set back or given up.
 _ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
+
+
+class _PipelineTool(NamedTuple):
+    operation: Callable[..., Any]
+    hints: ToolAnnotations = _LOOKS
+    writes: bool = False
+    takes_up: bool = False  # whether the session works on the workflow from then on
+
+
+_PIPELINE_TOOLS = (
+    _PipelineTool(operations.get_workflow_status),
+    _PipelineTool(operations.get_next_step),
+    _PipelineTool(operations.validate_prerequisites),
+    _PipelineTool(operations.approve_step, _CHANGES, writes=True, takes_up=True),
+    _PipelineTool(operations.update_workflow_state, _CHANGES, writes=True, takes_up=True),
+    _PipelineTool(operations.list_workflows),
+    _PipelineTool(operations.resume_workflow, _ENDS, writes=True, takes_up=True),
+    _PipelineTool(operations.cancel_workflow, _ENDS, writes=True),
+)
+DEFINITIONS = "holdfast://definitions/"
 _JSON = "application/json"
 _NO_PATH = ResourceSecurity(exempt_params={"name"})  # a workflow may be called anything
 
 
 class Service(MCPServer):
-    """With the states that there are at the moment as resources, and without its tool for hooks.
+    """With the present states as resources, and without listing its tool for hooks.
 
     The client calls that tool though it is not listed, and no model needs to know of it.
     """
@@ -43,11 +83,11 @@ class Service(MCPServer):
         self._pipelines = pipelines
 
     async def list_tools(self) -> list[Tool]:
-        return [each for each in await super().list_tools() if each.name != HOOK_TOOL]
+        return [tool for tool in await super().list_tools() if tool.name != HOOK_TOOL]
 
     async def list_resources(self) -> list[Resource]:
-        there = await in_thread(_no_request, self._there)()
-        return [Resource(**each._asdict(), mime_type=_JSON) for each in there]
+        there = await _in_thread(_no_request, self._there)()
+        return [Resource(**listed._asdict(), mime_type=_JSON) for listed in there]
 
     def _there(self) -> list[Listed]:
         return [*self._workflows.states(), *self._pipelines.definitions()]
@@ -67,39 +107,158 @@ def make(surroundings: Surroundings, clock: Clock) -> Service:
     look = Look(surroundings, clock)
     workflows, pipelines = Workflows(look), Pipelines(look)
     service = Service(workflows, pipelines)
-    tools = (
-        (workflows.workflow_status, _LOOKS),
-        (workflows.workflow_list, _LOOKS),
-        (workflows.workflow_guidance, _LOOKS),
-        (pipelines.get_workflow_status, _LOOKS),
-        (pipelines.get_next_step, _LOOKS),
-        (pipelines.validate_prerequisites, _LOOKS),
-        (pipelines.approve_step, _CHANGES),
-        (pipelines.update_workflow_state, _CHANGES),
-        (pipelines.list_workflows, _LOOKS),
-        (pipelines.resume_workflow, _ENDS),
-        (pipelines.cancel_workflow, _ENDS),
-    )
-    for tool, hints in tools:
-        service.tool(annotations=hints)(in_thread(_no_tool, tool))
-    service.tool(structured_output=False)(
-        in_thread(_no_tool, HookCalls(surroundings, clock).hook_event)
-    )
-    service.prompt()(in_thread(_no_request, workflows.resume))
+    for look_at in (
+        workflows.workflow_status,
+        workflows.workflow_list,
+        workflows.workflow_guidance,
+    ):
+        service.tool(annotations=_LOOKS)(_in_thread(_no_tool, look_at))
+    for tool in _PIPELINE_TOOLS:
+        service.tool(annotations=tool.hints)(_in_thread(_no_tool, pipelines.call_of(tool)))
+    hook = _in_thread(_no_tool, _hook_tool(surroundings, clock))
+    service.tool(structured_output=False)(hook)
+    service.prompt()(_in_thread(_no_request, workflows.resume))
     for address, read in ((STATES, workflows.state), (DEFINITIONS, pipelines.definition)):
         resource = service.resource(f"{address}{{name}}", mime_type=_JSON, security=_NO_PATH)
-        resource(in_thread(_no_resource, read))
+        resource(_in_thread(_no_resource, read))
     return service
 
 
-def _no_tool(error: HoldfastError) -> Exception:
-    return ToolError(told(error))
+class Pipelines:
+    """The tools of pipelines, made of the operations of that format, and definitions as resources.
+
+    Whoever changes a workflow through them has taken it up, as with a command, unless it was cancelled.
+    """
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+
+    def call_of(self, tool: _PipelineTool) -> Callable[..., Any]:
+        """The operation of *tool* with the same name, words and parameters, but without its place."""
+        operation = tool.operation
+
+        @functools.wraps(operation)
+        def call(**arguments: Any) -> Any:
+            if not tool.writes:
+                return safe(operation(self._look.place(FORMAT.name), **arguments))
+            view = self._look.change(FORMAT.name)
+            answer = operation(view.place, **arguments)
+            if tool.takes_up:
+                with contextlib.suppress(HoldfastError):  # the step is done all the same
+                    file = files.find(view.place.store, arguments["workflow_id"])
+                    sync.take_up(view, FORMAT.workflow(view.place, file))
+            return safe(answer)
+
+        # This is where the SDK finds what a tool takes and answers.
+        signature = inspect.signature(operation, eval_str=True)
+        parameters = [
+            parameter for name, parameter in signature.parameters.items() if name != "place"
+        ]
+        call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return call
+
+    def definition(self, name: str) -> str:
+        """The steps or phases of a type of pipeline, and what each waits for."""
+        place = self._look.place(FORMAT.name)
+        shown: dict[str, Any]
+        if name == GENERATION:
+            shown = {"generation_steps": definitions.built_in(GENERATION).to_json()["steps"]}
+        elif name == PLANNING:
+            levels = {
+                level: definitions.built_in(PLANNING, level).to_json()["phases"] for level in LEVELS
+            }
+            shown = {"planning_phases": levels}
+        else:
+            shown = definitions.defined(place.store, name).to_json()
+        return json.dumps(safe(shown), ensure_ascii=False, indent=2)
+
+    def definitions(self) -> list[Listed]:
+        """Those that there are: built in, and defined in the project."""
+        own = sorted({path.stem for path in definitions.paths(self._look.place(FORMAT.name).root)})
+        return [
+            Listed(DEFINITIONS + quote(name, safe=""), one_line(name), "definition of a pipeline")
+            for name in (*definitions.BUILT_IN, *own)
+        ]
 
 
-def _no_resource(error: HoldfastError) -> Exception:
-    kind = ResourceNotFoundError if isinstance(error, NoSuchWorkflow) else ResourceError
-    return kind(told(error))
+def _hook_tool(surroundings: Surroundings, clock: Clock) -> Callable[..., str]:
+    """A tool that answers tool events in this process, instead of one process for each."""
+
+    def hook_event(
+        hook_event_name: str,
+        session_id: str = "",
+        cwd: str = "",
+        agent_id: str = "",
+        tool_name: str = "",
+        tool_input: Any = "",
+        tool_response: Any = "",
+        error: str = "",
+        is_interrupt: Any = "",
+    ) -> str:
+        """Answer a hook of the client. For its settings, not for agents."""
+        if hook_event_name not in TOOL_EVENTS:
+            raise BadHookInput(
+                f"{hook_event_name!r} is not a tool event",
+                hint="Register it as a command: holdfast install",
+            )
+        payload = {
+            "hook_event_name": hook_event_name,
+            "session_id": session_id,
+            "cwd": cwd,
+            "agent_id": agent_id,
+            "tool_name": tool_name,
+            "tool_input": _value(tool_input),
+            "tool_response": _value(tool_response),
+            "error": error,
+            "is_interrupt": _value(is_interrupt),
+        }
+        given = {key: value for key, value in payload.items() if value != ""}
+        outcome = full.run(json.dumps(given).encode(), surroundings, clock)
+        return outcome.stdout.decode()
+
+    return hook_event
 
 
-def _no_request(error: HoldfastError) -> Exception:
-    return MCPError(INVALID_PARAMS, told(error))
+def _value(given: object) -> object:
+    """What the client wrote as JSON; as it is where that is not JSON."""
+    if not isinstance(given, str) or not given:
+        return given
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError):
+        return given
+
+
+# How a call is run, and how it fails.
+
+
+def _in_thread(
+    failure: Callable[[str, HoldfastError], Exception], run: Callable[P, T]
+) -> Callable[P, Awaitable[T]]:
+    """*run* beside the loop, since it reads files and waits for locks; its errors as *failure*.
+
+    It is abandoned when the client goes: a write is whole or absent, whoever waits for it.
+    """
+
+    @functools.wraps(run)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        work = functools.partial(run, *args, **kwargs)
+        try:
+            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        except HoldfastError as error:  # an agent gets its cause and the next step
+            text = clean(f"{error.cause}\n{error.hint}" if error.hint else error.cause)
+            raise failure(text, error) from error
+
+    return call
+
+
+def _no_tool(text: str, _: HoldfastError) -> Exception:
+    return ToolError(text)
+
+
+def _no_resource(text: str, error: HoldfastError) -> Exception:
+    return (ResourceNotFoundError if isinstance(error, NoSuchWorkflow) else ResourceError)(text)
+
+
+def _no_request(text: str, _: HoldfastError) -> Exception:
+    return MCPError(INVALID_PARAMS, text)

@@ -1,26 +1,83 @@
-"""Tools, resources and the prompt over all formats. They only look."""
+"""The project at the moment of a call, and the tools, resources and prompt over all formats. They only look.
+
+Output schemas are made of the models below. Texts come from files, so they are made safe where they
+enter a model. Whatever else a workflow has is in its state, which is a resource.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from typing import Annotated, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import BaseModel, BeforeValidator, Field
 
-from holdfast import ledger, naming, restore
-from holdfast.errors import StateUnreadable
-from holdfast.formats.base import Workflow
-from holdfast.plaintext import clean, one_line, quoted
-from holdfast.project import contains
-from holdfast.regular import read_file
-from holdfast.server.looking import Listed, Look
-from holdfast.server.shapes import Brief, Details, Ended, Guidance, Listing, Status
-from holdfast.store import LARGEST
-from holdfast.sync import Synced
+from holdfast.clock import Clock, iso
+from holdfast.config.project import Surroundings
+from holdfast.errors import IllegalMove, NoSuchWorkflow
+from holdfast.files.store import COMMAND_WAIT
+from holdfast.formats.engine.workflow import Place, Standing, Workflow, as_text
+from holdfast.records import ledger
+from holdfast.restoring import restore
+from holdfast.text.plaintext import clean, one_line, quoted
+from holdfast.workflows import selection, sync
+from holdfast.workflows.sync import ProjectView
 
 STATES = "holdfast://states/"
+_SAVER = "holdfast mcp"
+
+
+class Listed(NamedTuple):
+    """A resource, as a list shows it."""
+
+    uri: str
+    name: str
+    description: str
+
+
+class Look:
+    """Made once a server; every call looks again, settings included."""
+
+    def __init__(self, surroundings: Surroundings, clock: Clock) -> None:
+        self.surroundings = surroundings
+        self.clock = clock
+
+    def place(self, only: str | None = None) -> Place:
+        """Where workflows are kept, for what needs no more than that."""
+        here = self.surroundings
+        place = sync.place_for(here.session, here, self.clock, _SAVER, only)
+        if here.disabled or not place.settings.enabled:
+            raise IllegalMove(
+                "Holdfast is switched off here",
+                hint="HOLDFAST_DISABLE is set, or enabled = false is set in the settings.",
+            )
+        return place
+
+    def view(self, only: str | None = None) -> ProjectView:
+        """All workflows, or those of the format *only*, and no other one is loaded or looked at."""
+        here, place = self.surroundings, self.place(only)
+        return sync.survey(here.session, here, self.clock, only=only, place=place)
+
+    def change(self, only: str) -> ProjectView:
+        """The same for a tool that will write."""
+        view = self.view(only)
+        sync.fold(view, COMMAND_WAIT)
+        view.refuse_failed(only)
+        return view
+
+
+def safe(value: Any) -> Any:
+    """An answer without what files could hide in it."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): safe(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [safe(item) for item in value]
+    return value
+
+
+# What the tools are given, and what they answer with.
 
 Name: TypeAlias = Annotated[
     str | None,
@@ -30,6 +87,93 @@ Name: TypeAlias = Annotated[
         "without it, the one that this session gets.",
     ),
 ]
+Line: TypeAlias = Annotated[str, BeforeValidator(one_line)]
+Text: TypeAlias = Annotated[str, BeforeValidator(clean)]
+
+
+class Brief(BaseModel):
+    """One workflow in a list."""
+
+    name: Line
+    format: str
+    kind: Line = Field(description="qa-loop, implementation, ...")
+    standing: Standing
+    phase: str = Field(description='"4/10"; "?" where it is not known')
+    phase_name: Line
+    status: Line
+    chosen: bool = Field(description="whether it is the one that this session gets")
+    remark: Line = Field(description="why it is not active, or not by itself")
+
+
+class Ended(BaseModel):
+    """A workflow that was completed."""
+
+    name: Line
+    how: Line
+    at: Line
+
+
+class Listing(BaseModel):
+    root: str = Field(description="the project's folder")
+    workflows: list[Brief]
+    ended: list[Ended]
+    notes: list[Text] = Field(description="what a person should see")
+
+
+class Details(Brief):
+    """One workflow, with all that a briefing has."""
+
+    next_action: Text | None
+    gate: Text | None = Field(description="what has to be fulfilled before the next phase")
+    required_reading: list[Text] = Field(description="paths from the project's folder, each with @")
+    key_reminders: list[Text]
+    context: dict[Text, Text]
+    cautions: list[Text] = Field(description="to be known before anybody goes on with it")
+    state_file: Text | None = Field(description="null while nothing is saved")
+    changed_at: str
+
+
+class Status(BaseModel):
+    root: str = Field(description="the project's folder")
+    workflow: Details | None = Field(description="null where no workflow is active")
+    why: str = Field(description="why it is this one, or none")
+    others: list[Line] = Field(description="the other workflows, one line each")
+    notes: list[Text] = Field(description="what a person should see")
+
+
+class Guidance(BaseModel):
+    workflow: Line
+    guidance: str = Field(description="where the workflow stands and what comes next")
+
+
+def _brief(workflow: Workflow, *, chosen: bool) -> dict[str, Any]:
+    briefing = workflow.briefing
+    return {
+        "name": workflow.name,
+        "format": workflow.format,
+        "kind": briefing.kind,
+        "standing": workflow.standing,
+        "phase": briefing.count,
+        "phase_name": briefing.phase_name,
+        "status": briefing.status,
+        "chosen": chosen,
+        "remark": workflow.remark,
+    }
+
+
+def _details(view: ProjectView, workflow: Workflow, *, chosen: bool) -> Details:
+    briefing = workflow.briefing
+    return Details(
+        **_brief(workflow, chosen=chosen),
+        next_action=briefing.next_action,
+        gate=briefing.gate,
+        required_reading=[*briefing.reading],
+        key_reminders=[*briefing.reminders],
+        context={key: as_text(value) for key, value in briefing.context},
+        cautions=[*restore.cautions(view, workflow)],
+        state_file=briefing.state_path,
+        changed_at=iso(workflow.changed_at),
+    )
 
 
 class Workflows:
@@ -40,40 +184,51 @@ class Workflows:
 
     def workflow_status(self, name: Name = None) -> Status:
         """Where a workflow stands: phase, next action, required reading, reminders, context."""
-        synced = self._look.now()
-        choice = synced.choice()
-        chosen = self._look.meant(synced, name) if name else choice.chosen
-        others = [each for each in (choice.chosen, *choice.others) if each and each is not chosen]
+        view = self._look.view()
+        choice = view.choice()
+        chosen = selection.find(view.workflows, name) if name else choice.chosen
+        others = [
+            other for other in (choice.chosen, *choice.others) if other and other is not chosen
+        ]
         by_choice = chosen is choice.chosen
         return Status(
-            root=synced.root,
-            workflow=chosen and Details.told(synced, chosen, chosen=by_choice),
+            root=view.root,
+            workflow=chosen and _details(view, chosen, chosen=by_choice),
             why=choice.why if by_choice else "by name",
-            others=[one_line(restore.in_brief(each)) for each in others],
-            notes=_notes(synced),
+            others=[restore.in_brief(other) for other in others],
+            notes=view.notes,
         )
 
     def workflow_list(self) -> Listing:
         """All workflows of the project, active or not, and those that were completed."""
-        synced = self._look.now()
-        choice = synced.choice()
-        ordered = [each for each in (choice.chosen, *choice.others) if each]
-        known = {each.key for each in ordered}
-        over = ledger.load(synced.place.store).finished.items()
+        view = self._look.view()
+        choice = view.choice()
+        ordered = [workflow for workflow in (choice.chosen, *choice.others) if workflow]
+        known = {workflow.key for workflow in ordered}
+        finished = ledger.load(view.place.store).finished.items()
+        ended = [stone for key, stone in finished if key not in known]
         return Listing(
-            root=synced.root,
-            workflows=[Brief.of(each, chosen=each is choice.chosen) for each in ordered],
-            ended=[Ended.of(stone) for key, stone in over if key not in known],
-            notes=_notes(synced),
+            root=view.root,
+            workflows=[
+                Brief(**_brief(workflow, chosen=workflow is choice.chosen)) for workflow in ordered
+            ],
+            ended=[Ended(name=stone.name, how=stone.how, at=stone.at) for stone in ended],
+            notes=view.notes,
         )
 
     def workflow_guidance(self, name: Name = None) -> Guidance:
         """What a session is told when it takes a workflow up: where it stands and what comes next."""
-        synced = self._look.now()
-        workflow = self._look.meant(synced, name)
-        plan = restore.reading_of(synced, workflow, "now")
-        text = restore.text(synced, workflow, synced.choice(), "now", plan)
-        return Guidance(workflow=one_line(workflow.name), guidance=text)
+        view = self._look.view()
+        choice = view.choice()
+        workflow = selection.find(view.workflows, name) if name else choice.chosen
+        if workflow is None:
+            raise NoSuchWorkflow(
+                f"{choice.why} in {view.root}",
+                hint="`holdfast start NAME` begins one; workflow_list has those that are not active.",
+            )
+        plan = restore.reading_of(view, workflow, "now")
+        text = restore.text(view, workflow, "now", plan)
+        return Guidance(workflow=workflow.name, guidance=text)
 
     def resume(self, name: Name = None) -> str:
         """Go on with a workflow: where it stands and what comes next."""
@@ -81,32 +236,21 @@ class Workflows:
 
     def state(self, name: str) -> str:
         """The state of a workflow, as it is kept."""
-        synced = self._look.now()
-        workflow = naming.find(_kept(synced), name)
-        return quoted(_content(synced, workflow))
+        view = self._look.view()
+        workflow = selection.find(_kept(view), name)
+        raw, _ = view.place.store.read(view.place.root / str(workflow.briefing.state_path))
+        return quoted(raw.decode("utf-8", "replace"))
 
     def states(self) -> Iterator[Listed]:
         """Those that there are, and where each stands."""
-        kept = _kept(self._look.now())
-        names = [naming.folded(each.name) for each in kept]
-        for each in kept:
-            unique = names.count(naming.folded(each.name)) == 1
-            called = each.name if unique else str(each.briefing.state_path)
-            where = one_line(f"{each.format}, {each.standing}, {each.briefing.where}")
-            yield Listed(STATES + quote(called, safe=""), one_line(each.name), where)
+        kept = _kept(self._look.view())
+        names = [selection.folded(workflow.name) for workflow in kept]
+        for workflow in kept:
+            unique = names.count(selection.folded(workflow.name)) == 1
+            called = workflow.name if unique else str(workflow.briefing.state_path)
+            where = one_line(f"{workflow.format}, {workflow.standing}, {workflow.briefing.where}")
+            yield Listed(STATES + quote(called, safe=""), one_line(workflow.name), where)
 
 
-def _kept(synced: Synced) -> list[Workflow]:
-    return [each for each in synced.workflows if each.kept]
-
-
-def _content(synced: Synced, workflow: Workflow) -> str:
-    path = os.path.realpath(synced.place.root / str(workflow.briefing.state_path))
-    if not contains(os.path.realpath(synced.root), path):
-        raise StateUnreadable(path, "it lies outside the project")
-    raw, _ = read_file(path, LARGEST, within=synced.root)
-    return raw.decode("utf-8", "replace")
-
-
-def _notes(synced: Synced) -> list[str]:
-    return [clean(each) for each in synced.notes]
+def _kept(view: ProjectView) -> list[Workflow]:
+    return [workflow for workflow in view.workflows if workflow.kept]

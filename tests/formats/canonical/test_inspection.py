@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.formats.canonical.inspection import inspect
+from holdfast.formats.canonical.format import FORMAT
 from holdfast.testing import Compactions, Project
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples" / "canonical").glob("*.json"))
@@ -19,7 +19,7 @@ GOOD = json.loads((SAMPLES[0].parent / "required-fields.json").read_text())
 
 
 def problems(data: object) -> tuple[str, ...]:
-    report = inspect(Path("state.json"), json.dumps(data).encode())
+    report = FORMAT.inspect(Path("state.json"), json.dumps(data).encode())
     assert report is not None
     return report.problems
 
@@ -79,6 +79,8 @@ WRONG: list[tuple[list[str], Any, str]] = [
     (["phase", "current"], 0, "phase.current: expected a whole number from 1, found 0"),
     (["phase", "current"], True, "phase.current: expected a whole number from 1, found True"),
     (["phase", "current"], 6, "phase.current: expected at most phase.total (5), found 6"),
+    (["phase", "current"], "3", "phase.current: expected a whole number from 1, found '3'"),
+    (["phase", "total"], 2.0, "phase.total: expected a whole number from 1, found 2.0"),
     (["phase", "total"], 2.5, "phase.total: expected a whole number from 1, found 2.5"),
     (["phase", "name"], None, "phase.name: expected a name, as text, found None"),
     (
@@ -96,7 +98,7 @@ WRONG: list[tuple[list[str], Any, str]] = [
         "@a.md",
         "required_reading: expected a list of paths, each with @ in front, found '@a.md'",
     ),
-    (["key_reminders"], [1], "key_reminders.0: expected text, found 1"),
+    (["key_reminders"], [1], "key_reminders.0: expected a text, found 1"),
     (["context"], [], "context: expected an object, found []"),
     (
         ["created_at"],

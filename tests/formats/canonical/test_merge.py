@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import itertools
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.formats.canonical.declaration import Declaration, PhaseMark, PlanPhase
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
+from holdfast.formats.canonical.files import StateFile
+from holdfast.formats.canonical.matching import Declared
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.settle import Inputs
+from holdfast.formats.canonical.sources import Declaration, PhaseMark, PlanPhase
 from holdfast.formats.canonical.state import State, read
-from holdfast.records import replace
+from holdfast.formats.engine.workflow import Place
 
 T0 = 1_000_000.0  # when everything was last seen
 NOW = datetime.fromtimestamp(2_000_000, UTC)
 OLDER, NEWER = T0 + 10, T0 + 30
 SAVED_AT = T0 + 20
+KEY = "canonical:plan:PLAN.md"
+
+
+def replace(state: State, **changes: Any) -> State:
+    return state.model_copy(update=changes)
 
 
 def declaration(source: str, mtime: float = T0, **fields: Any) -> Declaration:
@@ -34,13 +43,14 @@ def merged(
     now: datetime = NOW,
     checkout: str = "main",
 ) -> State:
-    return merge(
-        Inputs(saved, saved_mtime, declarations, "canonical:plan:PLAN.md", "main", checkout, now)
-    )
+    place = Place(Store("."), Settings(), now, "main", checkout)
+    file = StateFile(Path(), b"", saved_mtime, saved) if saved else None
+    group = Declared(KEY, declarations) if declarations else None
+    return merge(place, file, group, KEY)
 
 
 def edited(state: State, **phase: Any) -> State:
-    return replace(state, phase=replace(state.phase, **phase))
+    return state.with_phase(**phase)
 
 
 FIELDS: dict[str, Any] = {
@@ -220,7 +230,7 @@ def test_a_derived_phase_does_not_recount_what_is_stated_in_another_total() -> N
     local = declaration("local", phase=PhaseMark(4, 10, "SEO"))
     plan = declaration("plan", phase=PhaseMark(1, 3, "One", derived=True))
     first = merged(None, local, plan)
-    ticked = replace(plan, phase=PhaseMark(2, 3, "Two", derived=True), mtime=NEWER)
+    ticked = plan._replace(phase=PhaseMark(2, 3, "Two", derived=True), mtime=NEWER)
     result = merged(first, local, ticked)
     assert (result.phase.current, result.phase.total, result.phase.name) == (4, 10, "SEO")
 
@@ -230,7 +240,7 @@ def test_a_derived_phase_moves_what_is_counted_in_the_same_total() -> None:
     local = declaration("local", phase=PhaseMark(1, 3, "One"))
     plan = declaration("plan", phase=PhaseMark(1, 3, "One", derived=True))
     first = merged(None, local, plan)
-    ticked = replace(plan, phase=PhaseMark(2, 3, "Two", derived=True), mtime=NEWER)
+    ticked = plan._replace(phase=PhaseMark(2, 3, "Two", derived=True), mtime=NEWER)
     assert merged(first, local, ticked).phase.name == "Two"
 
 
@@ -238,7 +248,7 @@ def test_a_plan_that_gains_a_phase_is_recounted() -> None:
     """The total may follow its own plan."""
     plan = declaration("plan", phase=PhaseMark(1, 3, "One", derived=True))
     first = merged(None, plan)
-    grown = replace(plan, phase=PhaseMark(2, 4, "Two", derived=True), mtime=NEWER)
+    grown = plan._replace(phase=PhaseMark(2, 4, "Two", derived=True), mtime=NEWER)
     assert merged(first, grown).phase.total == 4
 
 
@@ -346,7 +356,7 @@ def test_created_at_and_unknown_keys_stay() -> None:
         "team": {"lead": "x"},
     }
     result = merged(
-        State.of(raw),
+        State.model_validate(raw),
         declaration("local", NEWER, phase=PhaseMark(2, 2, "B"), key_reminders=("r",)),
     )
     dumped = result.content()

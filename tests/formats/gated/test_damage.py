@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from surveying import surveyed
 
-from gatedwork import ALL_FILES, FOLDER, KEY, NAMES, STEPS, begin, do, put, read, status, walk
+from gatedwork import ALL_FILES, FOLDER, KEY, MOVES, NAMES, begin, do, put, read, status, walk
 from holdfast.errors import HoldfastError
-from holdfast.formats.gated import inspection, lifecycle
-from holdfast.formats.gated.format import Gated
-from holdfast.guidance import for_person
+from holdfast.formats.gated.format import FORMAT
+from holdfast.restoring.guidance import for_person
 from holdfast.testing import MovableClock, Project
 
 WAYS = ([], ["submit"], ["submit", "revise"], ["submit", "approve-internal #7"], ["escalate"])
@@ -73,15 +73,15 @@ def test_no_damage_ends_in_a_traceback(data: st.DataObject, way: list[str], name
         path = put(project, damaged, name)
         os.utime(path, (0, 0))
         for wait in (None, 1.0):
-            survey = Gated().sync(here, wait)
+            survey = surveyed(FORMAT, here, wait)
             assert survey.failure is None
             for workflow in survey.workflows:
                 assert for_person(workflow.briefing, "restored")
-        inspection.inspect(path, path.read_bytes())
-        for command in data.draw(st.permutations(sorted(set(STEPS) - {"regress"}))):
+        FORMAT.inspect(path, path.read_bytes())
+        for command in data.draw(st.permutations(sorted(set(MOVES) - {"regress"}))):
             is_done(partial(do, here, command))
-        if is_done(partial(lifecycle.repair, here, KEY)):
-            left = list(inspection.problems_of(here.store, here.root / FOLDER))
+        if is_done(partial(FORMAT.reconcile, here, KEY)):
+            left = list(FORMAT.problems_of(here.store, here.root / FOLDER))
             assert not [line for line in left if "workflow-state.json says" in line]
 
 
@@ -91,7 +91,7 @@ def test_a_history_of_another_shape(action: object, holdfast_project: Project) -
     here = begin(holdfast_project)
     strange = [{"action": action}, "text", 3]
     put(holdfast_project, {**status(holdfast_project, 1), "history": strange}, f"{NAMES[0]}/status.json")  # fmt: skip
-    (workflow,) = Gated().sync(here, None).workflows
+    (workflow,) = surveyed(FORMAT, here).workflows
     assert workflow.briefing.next_action == "Requirements: the creator works on the artefact"
     walk(here, "submit", "revise")
     history = json.loads((here.root / FOLDER / NAMES[0] / "status.json").read_bytes())["history"]

@@ -12,8 +12,8 @@ import pytest
 from gatedwork import (
     APPROVE_PHASE,
     DOCUMENT,
+    MOVES,
     NAMES,
-    STEPS,
     begin,
     blocks,
     put,
@@ -23,16 +23,16 @@ from gatedwork import (
     status_example,
     walk,
 )
-from holdfast.formats.gated import transitions
+from holdfast.formats.gated import machine
 from holdfast.formats.gated.files import STATE_KIND, STATUS_KIND
-from holdfast.formats.gated.inspection import inspect
+from holdfast.formats.gated.format import FORMAT
 from holdfast.testing import Project
 
 ROOT = Path(__file__).parents[3]
 
 
 def problems(data: object, path: str = "workflow/x/workflow-state.json") -> tuple[str, ...]:
-    report = inspect(Path(path), json.dumps(data).encode())
+    report = FORMAT.inspect(Path(path), json.dumps(data).encode())
     assert report is not None
     return report.problems
 
@@ -140,22 +140,22 @@ def _listed(block: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _ours(table: tuple[transitions.Transition, ...]) -> set[tuple[str, str]]:
+def _ours(table: tuple[machine.Transition, ...]) -> set[tuple[str, str]]:
     return {(each.before, each.after) for each in table if not each.added and each.event != "reset"}
 
 
 def test_the_machine_has_every_transition_of_the_document_and_no_other() -> None:
     """The two lists; what is added says so, and the resets are the document's own regression."""
     of_phase, of_workflow = blocks("State Transitions")
-    assert _ours(transitions.PHASE) == set(_listed(of_phase))
-    assert _ours(transitions.WORKFLOW) == set(_listed(of_workflow))
-    resets = [each for each in transitions.PHASE if each.event == "reset"]
+    assert _ours(machine.PHASE) == set(_listed(of_phase))
+    assert _ours(machine.WORKFLOW) == set(_listed(of_workflow))
+    resets = [each for each in machine.PHASE if each.event == "reset"]
     assert {each.after for each in resets} == {"pending"}
 
 
 def test_what_is_added_is_what_the_commands_need() -> None:
     """Escalating by hand, overriding, cancelling what is escalated."""
-    added = [each for each in (*transitions.PHASE, *transitions.WORKFLOW) if each.added]
+    added = [each for each in (*machine.PHASE, *machine.WORKFLOW) if each.added]
     assert {(each.before, each.event) for each in added} == {
         ("in_progress", "escalate"),
         ("in_review", "escalate"),
@@ -168,7 +168,7 @@ def test_what_is_added_is_what_the_commands_need() -> None:
 def test_the_tables_in_our_document_are_those_of_the_machine() -> None:
     """docs/formats/gated.md prints each row, and marks what is added."""
     text = (ROOT / "docs/formats/gated.md").read_text("utf-8")
-    for each in (*transitions.PHASE, *transitions.WORKFLOW):
+    for each in (*machine.PHASE, *machine.WORKFLOW):
         row = f"| {each.before} | {each.event} | {each.after} | {each.when} |"
         assert f"{row} {'added' if each.added else ''} |".replace("|  |", "| |") in text, row
 
@@ -189,7 +189,7 @@ def test_the_update_patterns(holdfast_project: Project) -> None:
     walk(here, "revise unclear")
     revised = {"status": "in_progress", "iterations": 2, "current_feedback": "unclear"}
     assert subset(status(holdfast_project, 1), revised)
-    walk(here, "submit", "approve-internal")
+    walk(here, "submit", "approve-internal #7")
     passed = {"status": "user_review", "current_feedback": None}
     assert subset(status(holdfast_project, 1), passed)
     walk(here, "request-changes shorter")
@@ -217,7 +217,7 @@ def test_the_update_patterns(holdfast_project: Project) -> None:
 def test_the_history_has_the_words_of_the_example(holdfast_project: Project) -> None:
     """Created and revised, with the verdict of the review."""
     here = begin(holdfast_project)
-    walk(here, "submit", "revise", "submit", "approve-internal")
+    walk(here, "submit", "revise", "submit", "approve-internal #7")
     history = [
         {key: entry[key] for key in ("iteration", "action", "result")}
         for entry in status(holdfast_project, 1)["history"]
@@ -234,5 +234,5 @@ def test_the_history_has_the_words_of_the_example(holdfast_project: Project) -> 
 
 def test_every_move_is_tried_somewhere() -> None:
     """The commands of the tests are those of the machine."""
-    events = {each.event for each in (*transitions.PHASE, *transitions.WORKFLOW)}
-    assert set(STEPS) == events - {"start", "reset", "exhaust", "finalize"}
+    events = {each.event for each in (*machine.PHASE, *machine.WORKFLOW)}
+    assert set(MOVES) == events - {"start", "reset", "exhaust", "finalize"}

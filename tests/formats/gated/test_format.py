@@ -7,15 +7,16 @@ import os
 from typing import Any
 
 import pytest
+from surveying import surveyed
 
 from gatedwork import (
     APPROVE_PHASE,
     FOLDER,
     NAMES,
     SLUG,
-    STEPS,
     begin,
     do,
+    move,
     place,
     put,
     put_feature,
@@ -25,16 +26,15 @@ from gatedwork import (
     tree,
     walk,
 )
-from holdfast import ledger
-from holdfast.formats.base import Place, Workflow
-from holdfast.formats.gated import files, reconcile
-from holdfast.formats.gated.format import Gated
-from holdfast.formats.gated.inspection import inspect
+from holdfast.formats.engine.workflow import Place, Workflow
+from holdfast.formats.gated import files, reconciling
+from holdfast.formats.gated.format import FORMAT
+from holdfast.records import ledger
 from holdfast.testing import Compactions, Project
 
 
 def only(place: Place) -> Workflow:
-    (workflow,) = Gated().sync(place, None).workflows
+    (workflow,) = surveyed(FORMAT, place).workflows
     return workflow
 
 
@@ -86,14 +86,13 @@ def test_the_briefing_after_each_command(
 def test_the_commands_that_are_named_are_possible(holdfast_project: Project) -> None:
     """Each of those that keep it current would be taken."""
     here = begin(holdfast_project)
-    arguments = {"regress": ["01-requirements"]}
     for command, *_ in WALK:
         for line in only(here).briefing.kept_with:
             name = line.removeprefix("holdfast gate ")
-            content = reconcile.reconciled(files.read(here.store, here.root / FOLDER), "x").content
-            if name == "regress" and content.phase == NAMES[0]:
-                continue
-            STEPS[name](*arguments.get(name, []))(content, "2026-02-27T10:00:00Z")
+            feature = files.read(here.store, here.root / FOLDER)
+            content = reconciling.reconciled(feature, "x")
+            step = move(name, *(["#7"] if name == "approve-internal" else []))
+            step(content, "2026-02-27T10:00:00Z")
         walk(here, command)
 
 
@@ -102,10 +101,12 @@ def test_the_end(holdfast_project: Project) -> None:
     here = begin(holdfast_project)
     walk(here, *APPROVE_PHASE * 5)
     workflow = only(here)
-    assert workflow.briefing.next_action == "All phases are approved on PR #7: complete it"
+    assert workflow.briefing.next_action == (
+        "All phases are approved on PR #7: review the whole, then complete it"
+    )
     assert workflow.briefing.kept_with == ("holdfast gate complete",)
     assert (workflow.standing, workflow.briefing.count) == ("active", "5/5")
-    (line,) = Gated().complete(here, workflow)
+    (line,) = FORMAT.complete(here, workflow)
     assert "holdfast gate finalize" in line
     workflow = only(here)
     assert (workflow.standing, workflow.left_over) == ("finished", True)
@@ -130,7 +131,7 @@ def test_untouched_for_long_it_is_stale_and_touched_it_is_not(holdfast_project: 
     workflow = only(later)
     assert (workflow.standing, workflow.remark) == ("stale", "untouched for 8 days")
     assert workflow.briefing.ended_with == "holdfast gate cancel -w"
-    Gated().touch(later, workflow)
+    FORMAT.touch(later, workflow)
     assert only(later).standing == "active"
 
 
@@ -224,16 +225,16 @@ def test_without_a_copy_it_is_told_and_recovery_named(holdfast_project: Project)
     """Broken from the beginning, or gone while description and phases are there."""
     path = put(holdfast_project, "{")
     os.utime(path, (0, 0))
-    survey = Gated().sync(place(holdfast_project), None)
+    survey = surveyed(FORMAT, place(holdfast_project))
     assert (survey.workflows, len(survey.notes)) == ([], 2)
-    assert survey.notes[1].endswith(f"of the files of '{SLUG}': holdfast gate recover")
+    assert survey.notes[1].endswith(f"from the files of '{SLUG}': holdfast gate recover")
     path.unlink()
     put(holdfast_project, status_example(), f"{NAMES[0]}/status.json")
-    assert Gated().sync(place(holdfast_project), None).notes == []
+    assert surveyed(FORMAT, place(holdfast_project)).notes[0].endswith("it is missing")
     put(holdfast_project, "# User Auth\n", "00-feature/description.md")
-    survey = Gated().sync(place(holdfast_project), None)
+    survey = surveyed(FORMAT, place(holdfast_project))
     assert survey.notes[0] == f"{FOLDER}/workflow-state.json could not be read: it is missing"
-    assert Gated().present(place(holdfast_project))
+    assert FORMAT.present(place(holdfast_project))
 
 
 @pytest.mark.parametrize(
@@ -243,23 +244,23 @@ def test_somebody_elses_file_is_left_alone(foreign: object, holdfast_project: Pr
     """Recognised by its shape, not by its path alone."""
     path = put(holdfast_project, foreign)
     here = place(holdfast_project)
-    survey = Gated().sync(here, 1.0)
-    assert (survey.workflows, survey.notes, Gated().present(here)) == ([], [], False)
+    survey = surveyed(FORMAT, here, 1.0)
+    assert (survey.workflows, survey.notes, FORMAT.present(here)) == ([], [], False)
     assert survey.looked == [(f"{FOLDER}/workflow-state.json", "not the state of a feature")]
-    assert inspect(path, path.read_bytes()) is None
+    assert FORMAT.inspect(path, path.read_bytes()) is None
     assert here.store.copies(path) is None
 
 
 def test_the_copies_go_with_the_feature_and_not_with_one_file(holdfast_project: Project) -> None:
     """A file that is missing alone may be brought back."""
     here = begin(holdfast_project)
-    Gated().sync(here, 1.0)
+    surveyed(FORMAT, here, 1.0)
     path = here.root / FOLDER / "workflow-state.json"
     path.unlink()
-    Gated().sync(here, 1.0)
+    surveyed(FORMAT, here, 1.0)
     assert here.store.copies(path) is not None
     (here.root / FOLDER).rename(here.root / "gone")
-    Gated().sync(here, 1.0)
+    surveyed(FORMAT, here, 1.0)
     assert here.store.copied_at(files.FOLDER) == {}
 
 
@@ -267,7 +268,7 @@ def test_several_features_are_several_workflows(holdfast_project: Project) -> No
     """Each with its slug as a short name."""
     here = begin(holdfast_project)
     begin(holdfast_project, "search", "Search")
-    found = Gated().sync(here, None).workflows
+    found = surveyed(FORMAT, here).workflows
     assert [(each.key, each.handle) for each in found] == [
         ("gated:search", "search"),
         ("gated:user-auth", "user-auth"),

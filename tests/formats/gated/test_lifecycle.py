@@ -33,9 +33,10 @@ from gatedwork import (
     walk,
 )
 from holdfast.errors import HoldfastError, IllegalMove, StateUnwritable
-from holdfast.formats.gated import files, inspection, lifecycle, machine
+from holdfast.formats.gated import files, moves
+from holdfast.formats.gated.format import FORMAT
 from holdfast.formats.gated.machine import Content
-from holdfast.store import Store
+from holdfast.formats.gated.reconciling import Move
 from holdfast.testing import Compactions, Project
 
 # A command that dies at one of its system calls, before or after it was made.
@@ -44,18 +45,15 @@ import sys
 from functools import partial
 root, now, call, number, after, command = sys.argv[1:]
 from holdfast.clock import parse
-from holdfast.formats.base import Place
-from holdfast.formats.gated import lifecycle, machine, user_review
-from holdfast.formats.gated.lifecycle import Review
-from holdfast.settings import Settings
-from holdfast.store import Store
-STEPS = {
-    "revise": (partial(machine.revise, feedback="better"), Review("NEEDS_REVISION", "better")),
-    "approve": (user_review.approve, None),
-}
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.gated import moves
+from holdfast.formats.gated.format import FORMAT
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
+MOVES = {"revise": partial(moves.revise, text="better"), "approve": moves.approve}
 arm(call, number=int(number), after=after == "after")
 place = Place(Store(root), Settings(), parse(now), None, None)
-lifecycle.change(place, "gated:user-auth", *STEPS[command])
+FORMAT.change(place, "gated:user-auth", MOVES[command])
 """
 
 
@@ -73,6 +71,7 @@ def killed_at(project: Project, command: str, call: str, number: int, after: str
     return done.returncode == -9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["revise", "approve"])
 @pytest.mark.parametrize("after", ["before", "after"])
 @pytest.mark.parametrize("call", ["replace", "fsync", "unlink"])
@@ -97,13 +96,13 @@ def test_killed_anywhere_the_next_command_brings_it_to_an_end(
         if not killed_at(holdfast_project, command, call, number, after):
             break
         left = tree(holdfast_project)
-        lines = lifecycle.repair(here, KEY).lines
+        lines = FORMAT.reconcile(here, KEY).lines
         found = tree(holdfast_project)
         assert found in (before, wanted)
         if left not in (before, wanted):
             said += 1
-            assert any("a command was interrupted" in line for line in lines)
-        assert list(inspection.problems_of(here.store, here.root / FOLDER)) == []
+            assert any("an interrupted command was completed" in line for line in lines)
+        assert list(FORMAT.problems_of(here.store, here.root / FOLDER)) == []
     assert number > (1 if call == "unlink" else 5)
     assert said or call == "unlink"
 
@@ -116,7 +115,7 @@ def test_a_hook_brings_it_to_an_end_as_well(
     assert killed_at(holdfast_project, "revise", "replace", 3, "after")
     left = tree(holdfast_project)
     cycle = compaction_cycle()
-    assert "a command was interrupted; it was brought to an end" in cycle.message
+    assert "an interrupted command was completed" in cycle.message
     assert tree(holdfast_project) != left
     assert status(holdfast_project, 1)["iterations"] == 2
     assert read(holdfast_project)["phases"][NAMES[0]]["iterations"] == 2
@@ -132,25 +131,26 @@ def test_a_command_that_is_refused_has_finished_what_was_interrupted(
     with pytest.raises(IllegalMove):
         do(here, "approve")
     assert status(holdfast_project, 1)["iterations"] == 2
-    assert "a command was interrupted; it was brought to an end" in compaction_cycle().message
+    assert "an interrupted command was completed" in compaction_cycle().message
 
 
 ESCALATE_AGAIN = """
 import sys
 from datetime import UTC, datetime
 from functools import partial
-from holdfast.formats.base import Place
-from holdfast.formats.gated import lifecycle, machine
-from holdfast.formats.gated.lifecycle import Review
-from holdfast.settings import Settings
-from holdfast.store import Store
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.gated import moves
+from holdfast.formats.gated.format import FORMAT
+from holdfast.formats.gated.reviews import Review
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
 place = Place(Store(sys.argv[1]), Settings(), datetime.now(UTC), None, None)
 sys.stdin.read()
-note = Review("NEEDS_REVISION", "by " + sys.argv[2])
 def again(content, at):
-    content = machine.guide(content, at, sys.argv[2])
-    return machine.escalate(content, at, sys.argv[2])
-lifecycle.change(place, "gated:user-auth", again, note)
+    content = moves.guide(content, at, sys.argv[2])
+    content.review = Review("NEEDS_REVISION", "by " + sys.argv[2], 1, content.phase)
+    return moves.escalate(content, at, sys.argv[2])
+FORMAT.change(place, "gated:user-auth", again)
 """
 
 
@@ -177,16 +177,16 @@ def test_12_processes_at_once_and_no_change_is_lost(holdfast_project: Project) -
         assert (process.returncode, stderr) == (0, b"")
     reasons = [each["reason"] for each in read(holdfast_project)["escalations"]]
     assert sorted(reasons) == sorted(["stuck", *map(str, range(12))])
-    reviews = files.reviews(here.root / FOLDER, "01-requirements")
+    reviews = files.reviews(here.store, here.root / FOLDER, "01-requirements")
     assert [number for number, _ in reviews] == list(range(1, 13))
     written = "".join(path.read_text("utf-8") for _, path in reviews)
     assert all(f"by {number}\n" in written for number in range(12))
     actions = [each["action"] for each in status(holdfast_project, 1)["history"]]
     assert actions.count("guidance") == 12
-    assert list(inspection.problems_of(here.store, here.root / FOLDER)) == []
+    assert list(FORMAT.problems_of(here.store, here.root / FOLDER)) == []
 
 
-def interfering(edit: Callable[[], object], times: int = 1) -> Callable[[Content, str], Content]:
+def interfering(edit: Callable[[], object], times: int = 1) -> Move:
     """A move during which another tool, which does not know of our lock, makes an *edit*."""
     left = [times]
 
@@ -194,7 +194,7 @@ def interfering(edit: Callable[[], object], times: int = 1) -> Callable[[Content
         if left[0]:
             left[0] -= 1
             edit()
-        return machine.submit(content, at)
+        return moves.submit(content, at)
 
     return step
 
@@ -206,7 +206,7 @@ def test_an_edit_in_between_is_taken_in(holdfast_project: Project) -> None:
     def edit() -> None:
         put(holdfast_project, {**read(holdfast_project), "branch": "feature/other"})
 
-    lifecycle.change(here, KEY, interfering(edit))
+    FORMAT.change(here, KEY, interfering(edit))
     found = read(holdfast_project)
     assert (found["branch"], found["phases"][NAMES[0]]["status"]) == ("feature/other", "in_review")
 
@@ -219,7 +219,7 @@ def test_an_edit_in_between_that_forbids_the_move_stops_it(holdfast_project: Pro
         put(holdfast_project, {**read(holdfast_project), "status": "cancelled"})
 
     with pytest.raises(IllegalMove, match="is cancelled"):
-        lifecycle.change(here, KEY, interfering(edit))
+        FORMAT.change(here, KEY, interfering(edit))
     assert read(holdfast_project)["status"] == "cancelled"
     assert status(holdfast_project, 1)["status"] == "in_progress"
 
@@ -233,7 +233,7 @@ def test_who_writes_all_the_time_makes_it_give_up(holdfast_project: Project) -> 
         put(holdfast_project, {**read(holdfast_project), "beat": next(count)})
 
     with pytest.raises(HoldfastError, match="somebody else keeps changing workflow/user-auth") as e:
-        lifecycle.change(here, KEY, interfering(edit, 99))
+        FORMAT.change(here, KEY, interfering(edit, 99))
     assert "Nothing was changed" in e.value.hint
     assert status(holdfast_project, 1)["status"] == "in_progress"
 
@@ -255,7 +255,7 @@ def test_where_they_disagree_the_state_holds(holdfast_project: Project) -> None:
     history = status(holdfast_project, 1)["history"]
     jq(holdfast_project, "workflow-state.json", '.phases["01-requirements"].iterations = 3')
     changed = do(here, "revise")
-    (line,) = changed.lines
+    line, _ = changed.lines
     assert line == (
         "status.json of 01-requirements said in_review, iteration 1; "
         "workflow-state.json says in_review, iteration 3, which holds"
@@ -278,7 +278,7 @@ def test_a_phase_that_jq_moved_on_is_followed(holdfast_project: Project) -> None
     )
     changed = do(here, "submit")
     assert changed.lines[0] == (
-        "current_phase was 01-requirements, but 02-architecture is the one in work"
+        "current_phase was 01-requirements, but 02-architecture is the one in progress"
     )
     assert read(holdfast_project)["current_phase"] == NAMES[1]
     assert [status(holdfast_project, each)["status"] for each in (1, 2)] == [
@@ -310,7 +310,7 @@ def test_a_state_that_contradicts_itself_is_not_guessed_at(
     here = begin(holdfast_project)
     jq(holdfast_project, "workflow-state.json", line)
     before = tree(holdfast_project)
-    for attempt in (partial(do, here, "submit"), partial(lifecycle.repair, here, KEY)):
+    for attempt in (partial(do, here, "submit"), partial(FORMAT.reconcile, here, KEY)):
         with pytest.raises(IllegalMove) as caught:
             attempt()
         assert CONTRADICTIONS[line] in caught.value.cause
@@ -333,7 +333,7 @@ def test_a_status_that_cannot_be_read_stops_a_command(
         do(here, "revise")
     assert "holdfast gate reconcile" in caught.value.hint
     assert tree(holdfast_project) == before
-    lines = lifecycle.repair(here, KEY).lines
+    lines = FORMAT.reconcile(here, KEY).lines
     found = status(holdfast_project, 1)
     assert (found["status"], found["iterations"]) == ("in_review", 1)
     assert found["history"][:-1] == history  # from its last good copy
@@ -362,7 +362,7 @@ def test_a_state_that_cannot_be_read_stops_everything(
     path = here.root / FOLDER / "workflow-state.json"
     path.unlink() if broken is None else path.write_text(broken, "utf-8")
     before = tree(holdfast_project)
-    for attempt in (partial(do, here, "submit"), partial(lifecycle.repair, here, KEY)):
+    for attempt in (partial(do, here, "submit"), partial(FORMAT.reconcile, here, KEY)):
         with pytest.raises(HoldfastError, match=r"workflow-state.json of 'user-auth' cannot") as c:
             attempt()
         assert "holdfast gate recover" in c.value.hint
@@ -373,10 +373,10 @@ def test_the_documents_own_pair_is_reconciled(holdfast_project: Project) -> None
     """Its two examples are of different moments: user_review, and in_progress."""
     here = place(holdfast_project)
     put_feature(holdfast_project, {**state_example(), "feature": SLUG})
-    lines = lifecycle.repair(here, KEY).lines
+    lines = FORMAT.reconcile(here, KEY).lines
     assert lines == ()
     put(holdfast_project, {**status(holdfast_project, 1), "status": "in_progress", "current_feedback": "x"}, f"{NAMES[0]}/status.json")  # fmt: skip
-    (line,) = lifecycle.repair(here, KEY).lines
+    (line,) = FORMAT.reconcile(here, KEY).lines
     assert line.endswith("workflow-state.json says user_review, iteration 2, which holds")
     assert status(holdfast_project, 1)["current_feedback"] is None
 
@@ -424,15 +424,15 @@ def test_a_start_writes_all_that_the_document_names(holdfast_project: Project) -
     assert list(found["phases"][NAMES[0]]) == list(example["phases"][NAMES[0]])
     before = tree(holdfast_project)
     with pytest.raises(IllegalMove, match="'user-auth' is begun already"):
-        lifecycle.start(here, SLUG, title="Again", description="x")
+        FORMAT.start(here, SLUG, title="Again", description="x")
     assert tree(holdfast_project) == before
 
 
 @pytest.mark.parametrize("slug", ["", ".", "..", "../x", "a/b", ".git", "A", "x" * 65, "a b", "ä"])
 def test_a_slug_becomes_no_other_path(slug: str, holdfast_project: Project) -> None:
     """It is a folder's name below workflow/, and nothing else."""
-    with pytest.raises(IllegalMove, match="is no slug"):
-        lifecycle.start(place(holdfast_project), slug, title="x", description="x")
+    with pytest.raises(IllegalMove, match="is not a slug"):
+        FORMAT.start(place(holdfast_project), slug, title="x", description="x")
     assert not (holdfast_project.root / "workflow").exists()
 
 
@@ -442,8 +442,9 @@ def test_reviews_are_never_written_over(holdfast_project: Project) -> None:
     put(holdfast_project, "by hand\n", f"{NAMES[0]}/reviews/review-3.md")
     walk(here, "submit")
     changed = do(here, "revise")
-    assert changed.review == f"{FOLDER}/{NAMES[0]}/reviews/review-4.md"
-    text = (holdfast_project.root / changed.review).read_text("utf-8")
+    path = f"{FOLDER}/{NAMES[0]}/reviews/review-4.md"
+    assert changed.lines == (f"the review is {path}",)
+    text = (holdfast_project.root / path).read_text("utf-8")
     assert text.splitlines()[:4] == [
         "# Review 4 of 01-requirements",
         "",
@@ -468,15 +469,15 @@ def test_links_lead_nowhere(holdfast_project: Project, tmp_path: Path) -> None:
     (here.root / "workflow" / "other").symlink_to(outside)
     put_feature(holdfast_project, state_example(), "real")
     (outside / "workflow-state.json").write_text(json.dumps(state_example()), "utf-8")
-    found = files.look(Store(holdfast_project.root))
-    assert [run.slug for run in found.runs] == ["real", SLUG]
+    found = FORMAT.look(place(holdfast_project))
+    assert [feature.slug for feature in found.entries] == ["real", SLUG]
 
 
 def test_only_paths_of_our_own_kinds_are_finished() -> None:
     """What an interrupted command is brought to an end by may come with a clone."""
     ours = [f"{FOLDER}/{each}" for each in (*ALL_FILES, "00-feature/description.md")]
     ours += [f"{FOLDER}/{NAMES[1]}/reviews/review-12.md"]
-    assert all(files.is_ours(each) for each in ours)
+    assert all(FORMAT.owns(each) for each in ours)
     for other in (
         f"{FOLDER}/x/../../../.bashrc",
         "workflow/.git/workflow-state.json",
@@ -487,7 +488,7 @@ def test_only_paths_of_our_own_kinds_are_finished() -> None:
         f"{FOLDER}/workflow-state.json\n",
         "docs/features.md",
     ):
-        assert not files.is_ours(other), other
+        assert not FORMAT.owns(other), other
 
 
 def test_a_whole_feature(holdfast_project: Project) -> None:

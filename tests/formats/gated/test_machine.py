@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from gatedwork import APPROVE_PHASE, AT, KEY, NAMES, SLUG, STEPS, VERDICTS
+from gatedwork import APPROVE_PHASE, AT, KEY, MOVES, NAMES, REVIEWED, SLUG, move
+from holdfast.config.settings import Settings
 from holdfast.errors import IllegalMove
-from holdfast.formats.base import Place
-from holdfast.formats.gated import files, inspection, lifecycle, machine, reconcile
+from holdfast.files.store import Store
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.gated import files, machine, moves, reconciling
 from holdfast.formats.gated.files import STATE_KIND, STATUS_KIND
-from holdfast.formats.gated.lifecycle import Review
-from holdfast.formats.gated.machine import Content, PullRequest
-from holdfast.settings import Settings
-from holdfast.store import Store
+from holdfast.formats.gated.format import FORMAT
+from holdfast.formats.gated.machine import Content
+from holdfast.formats.gated.moves import PullRequest
 
 PHASE_TABLE = {
     ("in_progress", "submit"): "in_review",
@@ -61,6 +63,8 @@ class Model:
         if command == "complete":
             return self.complete()
         if (command in {"guide", "override"}) != (self.workflow == "escalated"):
+            return False
+        if command == "override" and self.iterations[self.current] == 0:
             return False
         after = PHASE_TABLE.get((self.status[self.current], command))
         if after is None:
@@ -150,10 +154,10 @@ class Comparison(RuleBasedStateMachine):
         self.begin_files()
 
     def begin_files(self) -> None:
-        self.content = machine.begin(SLUG, AT, title="User Auth")
+        self.content = moves.begin(SLUG, AT, title="User Auth")
 
     def change(self, command: str, arguments: list[str]) -> None:
-        after = STEPS[command](*arguments)(self.content, AT)
+        after = move(command, *arguments)(self.content, AT)
         # As the next command reads it.
         state = STATE_KIND.parse(after.state.encode())
         statuses = {name: STATUS_KIND.parse(each.encode()) for name, each in after.statuses.items()}
@@ -175,7 +179,7 @@ class Comparison(RuleBasedStateMachine):
             *(each.encode() for each in before.statuses.values()),
         ]
         assert told(self.content) == self.model.told()
-        assert reconcile.contradictions(self.content.state) == ()
+        assert list(machine.contradictions(self.content.state)) == []
         for name in NAMES:
             was, now = before.statuses[name].history, self.content.statuses[name].history
             assert now[: len(was)] == was
@@ -193,7 +197,7 @@ class Comparison(RuleBasedStateMachine):
             self.do("submit")
             self.do("revise")
 
-    @rule(command=st.sampled_from(sorted(set(STEPS) - {"regress", "cancel"})))
+    @rule(command=st.sampled_from(sorted(set(MOVES) - {"regress", "cancel"})))
     def any_command(self, command: str) -> None:
         self.do(command)
 
@@ -213,7 +217,7 @@ class ComparisonOfFiles(Comparison):
     def begin_files(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
         self.now = datetime(2026, 2, 27, 10, tzinfo=UTC)
-        lifecycle.start(self.place(), SLUG, title="User Auth", description="x\n")
+        FORMAT.start(self.place(), SLUG, title="User Auth", description="x\n")
         self.reread()
 
     def place(self) -> Place:
@@ -222,22 +226,19 @@ class ComparisonOfFiles(Comparison):
 
     def reread(self) -> None:
         store = Store(self.folder.name)
-        run = files.read(store, store.root / files.FOLDER / SLUG)
-        found = reconcile.reconciled(run, AT)
-        assert found.lines == ()
-        assert list(inspection.problems_of(store, run.folder)) == []
-        self.content = found.content
+        feature = files.read(store, store.root / files.FOLDER / SLUG)
+        assert files.disagreements(feature) == ()
+        assert list(FORMAT.problems_of(store, feature.folder)) == []
+        self.content = reconciling.reconciled(feature, AT)
 
     def change(self, command: str, arguments: list[str]) -> None:
-        verdict = VERDICTS.get(command)
-        review = Review(verdict, "the review") if verdict else None
         reviews = self.reviews()
         try:
-            lifecycle.change(self.place(), KEY, STEPS[command](*arguments), review)
+            FORMAT.change(self.place(), KEY, move(command, *arguments))
         except IllegalMove:
             assert self.reviews() == reviews
             raise
-        assert self.reviews() == reviews + bool(verdict)
+        assert self.reviews() == reviews + (command in REVIEWED)
         self.reread()
 
     def reviews(self) -> int:
@@ -254,16 +255,20 @@ TestFiles.settings = settings(max_examples=12, stateful_step_count=15, deadline=
 
 
 def content(*commands: str) -> Content:
-    found = machine.begin(SLUG, AT, title="User Auth")
+    found = moves.begin(SLUG, AT, title="User Auth")
     for command in commands:
         name, *arguments = command.split()
-        found = STEPS[name](*arguments)(found, AT)
+        found = after(found, name, *arguments)
     return found
+
+
+def after(found: Content, command: str, *arguments: str) -> Content:
+    return move(command, *arguments)(found, AT)
 
 
 def refusal(found: Content, command: str, *arguments: str) -> str:
     with pytest.raises(IllegalMove) as caught:
-        STEPS[command](*arguments)(found, AT)
+        after(found, command, *arguments)
     return f"{caught.value.cause} / {caught.value.hint}"
 
 
@@ -277,8 +282,11 @@ def test_a_refusal_says_what_is_possible() -> None:
     assert refusal(escalated, "submit").startswith("'User Auth' is escalated: stuck / A person")
     assert refusal(content("cancel"), "submit").startswith("'User Auth' is cancelled")
     assert "is not done: 01-requirements, 02-" in refusal(content(), "complete")
-    done = content(*("submit", "approve-internal", "approve") * 5)
+    assert "no pull request is known" in refusal(content("submit"), "approve-internal")
+    done = content(*APPROVE_PHASE * 5)
+    done.state.pr_number = None
     assert "no pull request is known" in refusal(done, "complete")
+    assert "nobody has submitted anything" in refusal(content("escalate stuck"), "override")
     assert "holdfast gate complete" in refusal(done, "submit")
 
 
@@ -288,30 +296,30 @@ def test_a_maximum_of_its_own_counts_but_never_more_than_four() -> None:
         found = content("submit")
         found.status.max_iterations = maximum
         for _ in range(expected - 1):
-            found = STEPS["submit"]()(STEPS["revise"]()(found, AT), AT)
-        found = STEPS["revise"]("still")(found, AT)
+            found = after(after(found, "revise"), "submit")
+        found = after(found, "revise", "still")
         assert found.state.phase.escalation_reason == f"maximum of {expected} iterations reached"
         assert (found.status.iterations, found.status.current_feedback) == (expected, "still")
 
 
 def test_an_escalation_has_the_documented_shape_and_others_stay() -> None:
     """Resolved by guidance, by an override, or by somebody with a name."""
-    found = content()
+    found = content("submit")
     found.state.escalations = [{"why": "from another tool"}]
-    found = STEPS["escalate"]("lost")(found, AT)
+    found = after(found, "escalate", "lost")
     assert found.state.escalations == [
         {"why": "from another tool"},
         {"phase": NAMES[0], "reason": "lost", "raised": AT, "resolved": None, "by": None},
     ]
     for step, by in (
-        (STEPS["guide"](), "guidance"),
-        (STEPS["override"](), "override"),
-        (lambda each, at: machine.guide(each, at, "so", by="maintainer"), "maintainer"),
+        (move("guide"), "guidance"),
+        (move("override"), "override"),
+        (partial(moves.guide, text="so", by="maintainer"), "maintainer"),
     ):
-        after = step(found, AT).state
-        assert after.escalations[1]["by"] == by
-        assert after.escalations[1]["resolved"] == AT
-        assert after.escalations[0] == {"why": "from another tool"}
+        state = step(found, AT).state
+        assert state.escalations[1]["by"] == by
+        assert state.escalations[1]["resolved"] == AT
+        assert state.escalations[0] == {"why": "from another tool"}
 
 
 def test_guidance_stands_before_the_feedback_that_is_open() -> None:
@@ -323,18 +331,19 @@ def test_guidance_stands_before_the_feedback_that_is_open() -> None:
 def test_the_pull_request_is_known_by_its_url_or_its_number() -> None:
     """The number is taken from the URL; a new number does not keep the URL of another one."""
     url = "https://github.com/OWNER/REPO/pull/12"
-    assert PullRequest.of(url) == (12, url)
-    assert PullRequest.of(f"{url}/files#diff").number == 12
-    assert PullRequest.of("#7") == (7, None) == PullRequest.of("7")
+    assert PullRequest.parse(url) == (12, url)
+    assert PullRequest.parse(f"{url}/files#diff").number == 12
+    assert PullRequest.parse("#7") == (7, None) == PullRequest.parse("7")
     for wrong in ("", "seven", "0", "https://github.com/OWNER/REPO/issues/1", "javascript:1"):
         with pytest.raises(IllegalMove):
-            PullRequest.of(wrong)
-    state = content("submit", f"approve-internal {url}").state
-    assert (state.pr_number, state.pr_url) == (12, url)
-    machine.know(state, PullRequest(12))
-    assert state.pr_url == url
-    machine.know(state, PullRequest(13))
-    assert (state.pr_number, state.pr_url) == (13, None)
+            PullRequest.parse(wrong)
+    found = content("submit", f"approve-internal {url}")
+    assert (found.state.pr_number, found.state.pr_url) == (12, url)
+    for number, known in ((12, url), (13, None)):
+        found = after(
+            after(after(found, "request-changes"), "submit"), "approve-internal", f"#{number}"
+        )
+        assert (found.state.pr_number, found.state.pr_url) == (number, known)
 
 
 def test_what_another_orchestrator_left_between_two_phases_goes_on() -> None:
@@ -342,7 +351,7 @@ def test_what_another_orchestrator_left_between_two_phases_goes_on() -> None:
     found = content()
     for each in (found.state.phases[NAMES[0]], found.status):
         each.status = "approved"
-    found = STEPS["submit"]()(found, AT)
+    found = after(found, "submit")
     assert (found.phase, found.status.status) == (NAMES[1], "in_review")
     assert [each["action"] for each in found.status.history] == ["started", "submitted"]
 
@@ -350,9 +359,9 @@ def test_what_another_orchestrator_left_between_two_phases_goes_on() -> None:
 def test_after_a_reset_the_artefact_is_created_anew() -> None:
     """In the words of the history."""
     found = content(*APPROVE_PHASE, "submit", "revise", "submit")
-    found = STEPS["regress"](NAMES[0])(found, AT)
+    found = after(found, "regress", NAMES[0])
     for name in ("submit", "approve-internal", "approve", "submit", "revise"):
-        found = STEPS[name]()(found, AT)
+        found = after(found, name)
     actions = [each["action"] for each in found.status.history]
     assert actions == [
         *("started", "submitted", "created", "submitted", "reset"),

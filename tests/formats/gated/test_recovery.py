@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -25,9 +26,10 @@ from gatedwork import (
     walk,
 )
 from holdfast.errors import IllegalMove
-from holdfast.formats.base import Place
-from holdfast.formats.gated import evidence, files, inspection, recovering
-from holdfast.formats.gated.proposal import Proposal
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.gated import files, recovery, reviews
+from holdfast.formats.gated.format import FORMAT
+from holdfast.formats.gated.recovery import Proposal
 from holdfast.testing import Project
 
 DAMAGE: dict[str, bytes | None] = {
@@ -44,7 +46,11 @@ TO_WORK = (*APPROVE_PHASE, "submit", "revise", "submit")  # 02-architecture, in 
 
 def damage(project: Project, name: str, how: str) -> None:
     path, data = project.root / FOLDER / name, DAMAGE[how]
-    path.unlink(missing_ok=True) if data is None else path.write_bytes(data)
+    if data is None:
+        path.unlink(missing_ok=True)
+        return
+    path.write_bytes(data)
+    os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 60))  # nobody is still writing it
 
 
 def forget_copies(project: Project) -> None:
@@ -53,10 +59,10 @@ def forget_copies(project: Project) -> None:
 
 
 def recover(here: Place) -> Proposal:
-    proposal = recovering.propose(here, SLUG)
-    recovering.recover(here, SLUG, proposal)
-    assert list(inspection.problems_of(here.store, here.root / FOLDER)) == []
-    assert recovering.propose(here, SLUG) == Proposal()
+    proposal = recovery.propose(here, SLUG)
+    recovery.recover(here, SLUG, proposal)
+    assert list(FORMAT.problems_of(here.store, here.root / FOLDER)) == []
+    assert recovery.propose(here, SLUG) == Proposal()
     return proposal
 
 
@@ -132,7 +138,7 @@ def test_what_does_not_fit_the_order_is_named(holdfast_project: Project, here: P
     forget_copies(holdfast_project)
     for name in ALL_FILES:
         (holdfast_project.root / FOLDER / name).unlink()
-    proposal = recovering.propose(here, SLUG)
+    proposal = recovery.propose(here, SLUG)
     (line,) = proposal.contradictions
     assert line.startswith("02-architecture is in_progress (1 review, the last one NEEDS_REVISION)")
     assert "01-requirements before it is user_review" in line
@@ -172,13 +178,13 @@ def test_without_a_description_nothing_proves_a_workflow(
     damage(holdfast_project, "workflow-state.json", "cut off")
     (holdfast_project.root / FOLDER / files.DESCRIPTION).unlink()
     with pytest.raises(IllegalMove, match="nothing proves"):
-        recovering.propose(here, SLUG)
+        recovery.propose(here, SLUG)
 
 
 def test_nothing_is_written_by_looking(holdfast_project: Project, here: Place) -> None:
     damage(holdfast_project, "workflow-state.json", "cut off")
     before = tree(holdfast_project)
-    recovering.propose(here, SLUG)
+    recovery.propose(here, SLUG)
     assert tree(holdfast_project) == before
     assert not (holdfast_project.root / ".claude/holdfast/quarantine").exists()
 
@@ -187,11 +193,11 @@ def test_what_changed_since_it_was_shown_is_not_written(
     holdfast_project: Project, here: Place
 ) -> None:
     damage(holdfast_project, "workflow-state.json", "cut off")
-    agreed = recovering.propose(here, SLUG)
+    agreed = recovery.propose(here, SLUG)
     damage(holdfast_project, "03-implementation/status.json", "missing")
     before = tree(holdfast_project)
     with pytest.raises(IllegalMove, match="changed meanwhile"):
-        recovering.recover(here, SLUG, agreed)
+        recovery.recover(here, SLUG, agreed)
     assert tree(holdfast_project) == before
 
 
@@ -305,7 +311,7 @@ VERDICTS = {
 @pytest.mark.parametrize("text", VERDICTS, ids=lambda text: text[:40])
 def test_a_verdict_counts_where_it_stands_as_one(text: str) -> None:
     """Reviews are written by any agent; prose that mentions a verdict is none."""
-    assert evidence.verdict_of(f"Some text before.\n\n{text}\n\nSome after.\n") == VERDICTS[text]
+    assert reviews.verdict_of(f"Some text before.\n\n{text}\n\nSome after.\n") == VERDICTS[text]
 
 
 _STATUSES = ("pending", "in_progress", "in_review", "user_review", "approved", "escalated", None)

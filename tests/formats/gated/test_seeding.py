@@ -8,8 +8,8 @@ import stat
 import pytest
 
 from gatedwork import DOCUMENT, FOLDER, SLUG, place, tree
-from holdfast.formats.gated import mapping, seeding, templates
-from holdfast.store import Store
+from holdfast.files.store import Store
+from holdfast.formats.gated import documents
 from holdfast.testing import Project
 
 DOCS = {
@@ -40,23 +40,21 @@ def store(holdfast_project: Project) -> Store:
 
 
 def kinds(store: Store) -> dict[str, str]:
-    return {
-        each.copy.target or each.copy.source: each.copy.kind for each in seeding.plan(store, SLUG)
-    }
+    return {each.target or each.source: each.kind for each in documents.plan_seeds(store, SLUG)}
 
 
 def test_the_mapping_is_the_documents() -> None:
     """Both tables of the document, row by row."""
     rows = [line.split("|")[1:3] for line in DOCUMENT.splitlines() if line.startswith("| `")]
     told = [tuple(cell.strip().strip("`").replace("*", "") for cell in row) for row in rows]
-    files, folders = mapping._FILES, mapping._FOLDERS
+    files, folders = documents.FILES, documents.FOLDERS
     pairs = [(f"docs/{a}", f"workflow/<slug>/{b}") for a, b in files]
     pairs += [(f"docs/{a}/", f"workflow/<slug>/{b}/") for a, b in folders]
     assert set(told) == {*pairs, *((b, a) for a, b in pairs)}
 
 
 def test_every_document_is_copied_byte_by_byte(holdfast_project: Project, store: Store) -> None:
-    copies = seeding.seed(store, SLUG)
+    copies = documents.seed(store, SLUG)
     assert {each.kind for each in copies} == {"new"}
     there = tree(holdfast_project)
     assert there == {f"{SLUG}/{WORKSPACE[path]}": data for path, data in DOCS.items()}
@@ -65,7 +63,7 @@ def test_every_document_is_copied_byte_by_byte(holdfast_project: Project, store:
 def test_modes_are_kept(holdfast_project: Project, store: Store) -> None:
     (holdfast_project.root / "docs/diagrams/one.png").chmod(0o755)
     (holdfast_project.root / "docs/features.md").chmod(0o600)
-    seeding.seed(store, SLUG)
+    documents.seed(store, SLUG)
     for name, mode in (
         ("02-architecture/diagrams/one.png", 0o755),
         ("00-feature/features.md", 0o600),
@@ -80,7 +78,7 @@ def test_what_is_in_the_workspace_stays(holdfast_project: Project, store: Store)
     told = kinds(store)
     assert told[f"{FOLDER}/01-requirements/requirements.md"] == "kept"
     assert told[f"{FOLDER}/00-feature/features.md"] == "same"
-    seeding.seed(store, SLUG)
+    documents.seed(store, SLUG)
     assert tree(holdfast_project)[f"{SLUG}/01-requirements/requirements.md"] == b"mine\n"
 
 
@@ -100,7 +98,7 @@ def test_no_link_is_followed_out_of_the_project(holdfast_project: Project, store
         "docs/diagrams/gone",
         "docs/diagrams/key.txt",
     ]
-    seeding.seed(store, SLUG)
+    documents.seed(store, SLUG)
     there = tree(holdfast_project)
     assert b"secret" not in b"".join(there.values())
     assert there[f"{SLUG}/02-architecture/diagrams/same.png"] == DOCS["docs/diagrams/one.png"]
@@ -112,45 +110,45 @@ def test_docs_that_lead_outside_are_not_read(holdfast_project: Project) -> None:
     (outside / "features.md").write_text("secret", encoding="utf-8")
     (outside / "diagrams" / "x").write_text("secret", encoding="utf-8")
     (holdfast_project.root / "docs").symlink_to(outside, target_is_directory=True)
-    seeding.seed(place(holdfast_project).store, SLUG)
+    documents.seed(place(holdfast_project).store, SLUG)
     assert tree(holdfast_project) == {}
 
 
 def test_without_docs_there_are_templates(holdfast_project: Project) -> None:
     """One for each artefact, short, by the names of the mapping."""
     store = place(holdfast_project).store
-    assert {each.kind for each in seeding.seed(store, SLUG)} == {"template"}
+    assert {each.kind for each in documents.seed(store, SLUG)} == {"template"}
     there = tree(holdfast_project)
-    assert set(there) == {f"{SLUG}/{name}" for name in templates.ARTEFACTS}
-    mapped = {within for _, within in mapping._FILES}
-    assert mapped < set(templates.ARTEFACTS)
-    assert {name.split("/")[0] for name in templates.ARTEFACTS} >= {
+    assert set(there) == {f"{SLUG}/{name}" for name in documents.templates()}
+    mapped = {within for _, within in documents.FILES}
+    assert mapped < set(documents.templates())
+    assert {name.split("/")[0] for name in documents.templates()} >= {
         "03-implementation",
         "04-testing",
     }
-    assert all(len(text.splitlines()) < 16 for text in templates.ARTEFACTS.values())
+    assert all(len(text.splitlines()) < 16 for text in documents.templates().values())
 
 
 def test_the_plan_writes_nothing(holdfast_project: Project, store: Store) -> None:
-    seeding.plan(store, SLUG)
+    documents.plan_seeds(store, SLUG)
     assert not (holdfast_project.root / "workflow").exists()
     assert not (holdfast_project.root / ".claude").exists()
 
 
 def test_what_was_seeded_from_is_remembered(holdfast_project: Project, store: Store) -> None:
     """Also by a `start` that is given again after it was interrupted, and docs/ changed meanwhile."""
-    assert seeding.noted(store, SLUG) is None
-    seeding.seed(store, SLUG)
-    before = seeding.noted(store, SLUG)
+    assert documents.noted_digests(store, SLUG) is None
+    documents.seed(store, SLUG)
+    before = documents.noted_digests(store, SLUG)
     assert before is not None
     assert set(before) == set(DOCS)
     holdfast_project.write("docs/features.md", "changed since\n")
     os.unlink(holdfast_project.root / FOLDER / "01-requirements" / "requirements.md")
-    seeding.seed(store, SLUG)
-    assert seeding.noted(store, SLUG) == before
+    documents.seed(store, SLUG)
+    assert documents.noted_digests(store, SLUG) == before
 
 
 def test_templates_are_remembered_as_made_from_nothing(holdfast_project: Project) -> None:
     store = place(holdfast_project).store
-    seeding.seed(store, SLUG)
-    assert seeding.noted(store, SLUG) == {}
+    documents.seed(store, SLUG)
+    assert documents.noted_digests(store, SLUG) == {}

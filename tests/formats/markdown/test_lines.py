@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from holdfast.formats.markdown.lines import Line, scan
+from holdfast.formats.engine.markdown import Line, scan
 
 FIVE_MB = 5_000_000
 PROSE = """# A plan

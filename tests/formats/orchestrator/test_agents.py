@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.orchestrator import agents, checkpoints, files, lifecycle, recovery
-from holdfast.formats.orchestrator.files import Held
+from holdfast.formats.orchestrator import checkpoints, files, tasks
+from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.formats.orchestrator.model import State
 from holdfast.testing import Project
-from orchestrated import example, place, put, state
-
-
-def run(project: Project) -> State:
-    held = recovery.look(place(project).store)
-    assert isinstance(held, Held)
-    return held.state
+from orchestrated import change, example, place, put, run_of, state
 
 
 def stale(project: Project) -> list[str]:
     """The tasks of those that are marked."""
     now = project.clock.now()
-    seen = agents.seen(place(project).store, run(project))
+    seen = tasks.agents_seen(place(project).store, run_of(project).state)
     return [each.agent.task for each in seen if each.is_stale(now)]
 
 
 def start(project: Project, task: str, kind: str = "task-executor") -> None:
-    lifecycle.change(place(project), agents.start, kind, task)
+    change(project, tasks.start_agent, kind, task)
 
 
 def iterate(state: State, at: str) -> State:
@@ -66,83 +58,74 @@ def test_an_agent_is_sent_off_once(project: Project) -> None:
 
 
 def test_one_that_is_silent_for_half_an_hour_is_marked_and_stays(project: Project) -> None:
-    """Told with how long ago it was heard of."""
+    """The mark says how long ago it was last heard of."""
     start(project, "2.1")
     project.clock.advance(seconds=29 * 60)
     assert stale(project) == []
     project.clock.advance(seconds=120)
     assert stale(project) == ["2.1"]
-    (seen,) = agents.seen(place(project).store, run(project))
+    (seen,) = tasks.agents_seen(place(project).store, run_of(project).state)
     assert seen.remark(project.clock.now()) == "stale: last sign of life 31 minutes ago"
     assert len(state(project)["active_agents"]) == 1
 
 
 def test_a_beat_and_any_change_of_its_entry_are_signs_of_life(project: Project) -> None:
-    """Of the one that they are about."""
+    """Only for the agent that they name."""
     start(project, "2.1")
     start(project, "2.2")
     for sign in ("iteration", "status", "beat"):
         project.clock.advance(seconds=20 * 60)
-        here = place(project)
         if sign == "iteration":
-            lifecycle.change(here, iterate)
+            change(project, iterate)
         elif sign == "status":
-            lifecycle.change(here, agents.set_status, "waiting", "2.1", None)
+            change(project, tasks.set_agent_status, "waiting", "2.1", None)
         else:
-            lifecycle.beat(here, "2.1", None)
+            FORMAT.beat(place(project), "2.1", None)
         assert stale(project) == ([] if sign == "iteration" else ["2.2"])
     assert state(project)["active_agents"][0]["status"] == "waiting"
 
 
 def test_reaping_removes_those_that_are_marked(project: Project) -> None:
-    """And no other one."""
+    """All others stay."""
     start(project, "2.1")
     project.clock.advance(seconds=40 * 60)
     start(project, "2.2")
-    gone = lifecycle.reap(place(project))
+    gone = FORMAT.reap(place(project))
     assert [each.agent.task for each in gone] == ["2.1"]
     assert [each["task"] for each in state(project)["active_agents"]] == ["2.2"]
     before = (project.root / files.STATE).read_bytes()
-    assert lifecycle.reap(place(project)) == []
+    assert FORMAT.reap(place(project)) == []
     assert (project.root / files.STATE).read_bytes() == before
     start(project, "2.1")
     assert stale(project) == []
 
 
-def test_reaping_with_another_limit(project: Project) -> None:
-    """Who knows that they are gone need not wait."""
-    start(project, "2.1")
-    project.clock.advance(seconds=120)
-    assert lifecycle.reap(place(project), timedelta(minutes=5)) == []
-    assert len(lifecycle.reap(place(project), timedelta(minutes=1))) == 1
-
-
 def test_one_of_another_tool_without_a_time_is_not_marked(project: Project) -> None:
-    """Nobody knows."""
+    """We cannot know when it was started."""
     put(project, {**example(), "active_agents": [{"task": "2.1"}, "2.2"]})
     project.clock.advance(days=2)
     assert stale(project) == []
 
 
 def test_going_back_is_no_sign_of_life(project: Project) -> None:
-    """An agent of the snapshot has long ended, most likely."""
+    """An agent of the snapshot has probably ended long ago."""
     start(project, "2.1")
-    lifecycle.change(place(project), iterate)
+    change(project, iterate)
     checkpoints.take(place(project))
-    lifecycle.change(place(project), agents.done, "2.1", None)
+    change(project, tasks.end_agent, "2.1", None)
     project.clock.advance(seconds=40 * 60)
     checkpoints.restore(place(project))
     assert stale(project) == ["2.1"]
 
 
 def test_which_agent_is_meant(project: Project) -> None:
-    """The only one need not be named; of several, the message names them."""
+    """A single agent need not be named; if there are several, the message lists them."""
     with pytest.raises(IllegalMove, match="no such agent"):
-        lifecycle.change(place(project), agents.done, None, None)
+        change(project, tasks.end_agent, None, None)
     start(project, "2.1")
     start(project, "2.1", "supervisor")
     with pytest.raises(IllegalMove, match=r"task-executor on 2\.1, supervisor on 2\.1"):
-        lifecycle.change(place(project), agents.done, "2.1", None)
-    lifecycle.change(place(project), agents.done, "2.1", "supervisor")
-    lifecycle.change(place(project), agents.done, None, None)
+        change(project, tasks.end_agent, "2.1", None)
+    change(project, tasks.end_agent, "2.1", "supervisor")
+    change(project, tasks.end_agent, None, None)
     assert state(project)["active_agents"] == []

@@ -1,4 +1,4 @@
-"""A run that has ended is put away whole, whatever kills who does it."""
+"""A run that has ended is archived as a whole, whatever kills the command."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.orchestrator import archive, checkpoints, files, learnings, lifecycle
+from holdfast.formats.orchestrator import checkpoints, files, learnings
 from holdfast.testing import Project
-from orchestrated import example, killed, place, put, state
+from orchestrated import change, example, killed, place, put, state
 
 STAYS = {"learnings.jsonl", "locks.json", "holdfast", "settings.json"}
 
@@ -41,7 +41,7 @@ def project(holdfast_project: Project) -> Project:
     put(holdfast_project, example())
     here = place(holdfast_project)
     checkpoints.take(here)
-    lifecycle.change(here, learnings.learn, "insight", "a lesson", pattern="", context="")
+    change(holdfast_project, learnings.learn, "insight", "a lesson", pattern="", context="")
     checkpoints.take(here)
     holdfast_project.write(files.LOCKS, '{"locks": []}')
     holdfast_project.write(".claude/settings.json", "{}")
@@ -50,10 +50,10 @@ def project(holdfast_project: Project) -> Project:
 
 @pytest.mark.parametrize("status", ["completed", "failed"])
 def test_all_is_put_away_and_nothing_else(status: str, project: Project) -> None:
-    """Byte by byte; the log of learnings is in both places."""
+    """Byte for byte; the log of learnings is in both places."""
     expected = end(project, status)
     assert {"checkpoint-001.json", "checkpoint.json", "learnings.jsonl"} <= set(expected)
-    folder = archive.put_away(place(project))
+    folder = checkpoints.put_away(place(project))
     assert folder.relative_to(project.root).as_posix() == (
         ".claude/holdfast/archive/20260115_120000-agent-state"
     )
@@ -63,40 +63,42 @@ def test_all_is_put_away_and_nothing_else(status: str, project: Project) -> None
 
 
 def test_what_goes_on_is_not_put_away(project: Project) -> None:
-    """Complete or fail it first."""
+    """It has to be completed or failed first."""
     with pytest.raises(IllegalMove, match="is executing"):
-        archive.put_away(place(project))
+        checkpoints.put_away(place(project))
     assert "agent-state.json" in left(project)
 
 
 def test_a_second_one_of_the_same_start_gets_a_folder_of_its_own(project: Project) -> None:
-    """Such as one that was taken back out of the archive, and went on."""
+    """Such as a run that somebody took out of the archive and continued."""
     end(project)
-    first = archive.put_away(place(project))
+    first = checkpoints.put_away(place(project))
     put(project, (first / "agent-state.json").read_text().replace("$0.75", "$0.80"))
-    second = archive.put_away(place(project))
+    second = checkpoints.put_away(place(project))
     assert second.name == f"{first.name}-2"
     assert b"$0.75" in (first / "agent-state.json").read_bytes()
 
 
 def test_a_damaged_snapshot_goes_along(project: Project) -> None:
-    """And one that is no file is put aside."""
+    """What is not a regular file is set aside."""
     project.write(".claude/checkpoint-003.json", "{")
     os.mkfifo(project.root / ".claude" / "checkpoint-004.json")
     end(project)
-    folder = archive.put_away(place(project))
+    folder = checkpoints.put_away(place(project))
     assert contents(folder)["checkpoint-003.json"] == b"{"
     assert left(project) == STAYS
 
 
 def test_the_next_run_begins_its_numbers_anew(project: Project) -> None:
-    """And has none of the learnings of the one before."""
+    """It gets none of the learnings of the run before."""
     end(project)
-    archive.put_away(place(project))
+    checkpoints.put_away(place(project))
     again = example()
     again["orchestrator"]["start_time"] = "2026-01-16T09:00:00Z"
     put(project, {**again, "learnings": []})
-    assert checkpoints.take(place(project)).name == "checkpoint-001.json"
+    assert checkpoints.take(place(project)).entry.state.checkpoints[-1].state_snapshot == (
+        "checkpoint-001.json"
+    )
     assert state(project)["learnings"] == []
 
 
@@ -111,9 +113,9 @@ def test_the_next_run_begins_its_numbers_anew(project: Project) -> None:
 def test_killed_at_any_moment_nothing_is_lost(
     call: str, number: int, after: bool, project: Project
 ) -> None:
-    """kill -9 around each step; until all is put away the run is there, and doing it again ends it."""
+    """kill -9 around each step; the run stays until everything is archived, and repeating finishes it."""
     expected = end(project)
-    killed(project, "archive.put_away(place)", call, number, after=after)
+    killed(project, "checkpoints.put_away(place)", call, number, after=after)
     folder = project.root / ".claude/holdfast/archive/20260115_120000-agent-state"
     there = (
         contents(project.root / ".claude" / "holdfast" / "archive" / folder.name)
@@ -124,6 +126,6 @@ def test_killed_at_any_moment_nothing_is_lost(
         path = project.root / files.FOLDER / name
         assert data in {there.get(name), path.read_bytes() if path.exists() else None}
     if (project.root / files.STATE).exists():
-        assert archive.put_away(place(project)) == folder
+        assert checkpoints.put_away(place(project)) == folder
     assert contents(folder) == expected
     assert left(project) == STAYS

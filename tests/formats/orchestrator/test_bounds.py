@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from holdfast import clock
-from holdfast.formats.orchestrator import bounds, runs, tasks
-from holdfast.formats.orchestrator.bounds import Bound, LimitReached
+from holdfast.formats.orchestrator import limits, moves, tasks
+from holdfast.formats.orchestrator.limits import Bound, LimitReached
 from holdfast.formats.orchestrator.model import State
 from holdfast.formats.orchestrator.plan import given
 
@@ -28,14 +28,14 @@ def moment(minutes: float) -> Any:
     return BEGUN + timedelta(minutes=minutes)
 
 
-def run(limits: Mapping[Bound, str] | None = None) -> State:
+def run(bounds: Mapping[Bound, str] = moves.LIMITS) -> State:
     listed = given(["1.1 One", "1.2 Two", "2.1 Three"])
-    state = runs.begin(START, "/tmp/tasks.md", listed, limits={**runs.LIMITS, **(limits or {})})
-    return runs.approve_plan(state, START, listed)
+    state = moves.begin(START, "/tmp/tasks.md", listed, **bounds)
+    return moves.approve_plan(state, START, listed)
 
 
 def updated(state: State, minutes: float = 1) -> State:
-    return bounds.updated(state, moment(minutes))
+    return limits.updated(state, moment(minutes))
 
 
 def warned(state: State) -> list[str]:
@@ -58,7 +58,7 @@ def test_cost_is_warned_of_in_time(cents: int, lines: list[str], stops: bool) ->
     """To the cent."""
     state = updated(tasks.spend(run({"max_cost": "$100"}), at(1), f"{cents / 100:.2f}"))
     assert warned(state) == lines
-    assert bool(bounds.reached(state, moment(1))) is stops
+    assert bool(limits.reached(state, moment(1))) is stops
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_time_is_warned_of_in_time(minutes: float, lines: list[str], stops: bool
     """To the second."""
     state = updated(run(), minutes)
     assert warned(state) == lines
-    assert bool(bounds.reached(state, moment(minutes))) is stops
+    assert bool(limits.reached(state, moment(minutes))) is stops
 
 
 @pytest.mark.parametrize(
@@ -89,20 +89,20 @@ def test_time_is_warned_of_in_time(minutes: float, lines: list[str], stops: bool
     ],
 )
 def test_iterations_are_warned_of_in_time(count: int, lines: list[str], stops: bool) -> None:
-    """Of a task, and with the next one they begin with 0."""
+    """Per task; they start from 0 with the next one."""
     state = tasks.start_task(run({"max_iterations_per_task": "20"}), at(1))
     for _ in range(count):
         state = tasks.iterate(state, at(1))
     state = updated(state)
     assert warned(state) == lines
-    assert bool(bounds.reached(state, moment(1))) is stops
+    assert bool(limits.reached(state, moment(1))) is stops
     done = updated(tasks.complete_task(state, at(2)))
-    assert not bounds.reached(done, moment(2))
+    assert not limits.reached(done, moment(2))
     assert done.completed_tasks[-1].iterations == count
 
 
 def test_each_warning_is_given_once() -> None:
-    """Also after it was passed by, and by each update."""
+    """Even after it was passed, and with each update."""
     state = run()
     for minutes in (90, 91, 108, 109, 119):
         state = updated(state, minutes)
@@ -116,12 +116,12 @@ def test_iterations_of_tasks_side_by_side_count_by_themselves() -> None:
     for _ in range(3):
         state = updated(tasks.iterate(state, at(1), "1.1"))
     assert warned(state) == ["Iterations of task 1.1 at 75% of limit"]
-    assert bounds.iterations(state) == {"1.1": 3, "1.2": 0}
-    assert bounds.reached(updated(tasks.iterate(state, at(1), "1.1")), moment(1))
+    assert limits.iterations(state) == {"1.1": 3, "1.2": 0}
+    assert limits.reached(updated(tasks.iterate(state, at(1), "1.1")), moment(1))
 
 
 def test_no_task_is_begun_where_a_limit_is_reached() -> None:
-    """But what has been done is noted."""
+    """What was done is still noted."""
     state = tasks.start_task(run(), at(1))
     state = updated(tasks.complete_task(state, at(2), cost="$10.20"))
     assert state.completed("1.1")
@@ -132,8 +132,8 @@ def test_no_task_is_begun_where_a_limit_is_reached() -> None:
 def test_an_extension_ends_the_stop_and_is_warned_of_anew() -> None:
     """With its reason among the warnings."""
     state = updated(tasks.spend(run(), at(1), "$10"))
-    state = updated(runs.extend(state, at(2), "two more endpoints", {"max_cost": "$20"}))
-    assert not bounds.reached(state, moment(2))
+    state = updated(moves.extend(state, at(2), "two more endpoints", max_cost="$20"))
+    assert not limits.reached(state, moment(2))
     reason = f"Extended max_cost from $10 to $20 at {at(2)}: two more endpoints"
     assert warned(state) == [reason]
     assert tasks.start_task(state, at(3)).active_agents
@@ -142,30 +142,30 @@ def test_an_extension_ends_the_stop_and_is_warned_of_anew() -> None:
 
 
 def test_time_that_is_paused_does_not_count() -> None:
-    """While it lasts, and once it is over; the document's word for the run stays."""
-    state = updated(runs.pause(updated(run(), 30), at(30), "for a review"), 30)
+    """During the pause and after it; the status keeps the document's word."""
+    state = updated(moves.pause(updated(run(), 30), at(30), "for a review"), 30)
     assert state.orchestrator.status == "executing"
     assert warned(state) == [f"Paused since {at(30)}: for a review"]
-    assert bounds.elapsed(state, moment(500)) == timedelta(minutes=30)
-    state = updated(runs.resume(state, at(500)), 510)
+    assert limits.elapsed(state, moment(500)) == timedelta(minutes=30)
+    state = updated(moves.resume(state, at(500)), 510)
     assert state.safety_bounds.elapsed_time == "0h 40m 0s"
     assert warned(state) == [f"Paused from {at(30)} to {at(500)}: for a review"]
-    state = runs.pause(state, at(510), "again")
-    assert bounds.elapsed(state, moment(600)) == timedelta(minutes=40)
+    state = moves.pause(state, at(510), "again")
+    assert limits.elapsed(state, moment(600)) == timedelta(minutes=40)
 
 
 def test_the_time_of_a_run_that_has_ended_stands_still() -> None:
-    """It has used what it has used."""
-    state = updated(runs.fail(run(), at(20), "the service is down"), 20)
+    """What it used stays used."""
+    state = updated(moves.fail(run(), at(20), "the service is down"), 20)
     assert updated(state, 900).safety_bounds.elapsed_time == "0h 20m 0s"
-    assert not bounds.reached(state, moment(900))
+    assert not limits.reached(state, moment(900))
     assert warned(state) == [f"Failed at {at(20)}: the service is down"]
 
 
 def test_a_limit_that_is_absent_is_none() -> None:
-    """In a file that somebody wrote by hand; `inspect` says that it is lacking."""
+    """In a file written by hand; `inspect` reports the missing field."""
     state = State.of_json({"orchestrator": {"status": "executing", "start_time": START}})
-    assert bounds.uses(state, moment(10_000)) == []
+    assert limits.uses(state, moment(10_000)) == []
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,10 @@ def test_a_limit_that_is_absent_is_none() -> None:
         ({"max_cost": "$10"}, r"max_cost is \$10; \$10 is not more"),
         ({"max_time": "90m"}, "max_time is 2h; 1h 30m is not more"),
         ({"max_iterations_per_task": "many"}, "expected a whole number, found 'many'"),
-        ({"max_cost": "a lot"}, "expected an amount in US dollars"),
+        ({"max_cost": "a lot"}, "expected an amount, such as"),
     ],
 )
 def test_only_more_is_an_extension(limits: Mapping[Bound, str], cause: str) -> None:
-    """And it has to be an amount."""
+    """It also has to be an amount."""
     with pytest.raises(Exception, match=cause):
-        runs.extend(run(), at(1), "because", limits)
+        moves.extend(run(), at(1), "because", **limits)

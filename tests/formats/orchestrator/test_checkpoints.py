@@ -1,30 +1,40 @@
-"""Checkpoints: numbered, whole, with the commit; going back; and what is used for a damaged state."""
+"""Checkpoints with their number and commit, the way back, and what replaces a damaged state."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
+from surveying import surveyed
 
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateLocked, StateUnreadable
-from holdfast.formats import holding
-from holdfast.formats.holding import Unusable
-from holdfast.formats.orchestrator import checkpoints, files, lifecycle, parting, recovery
-from holdfast.formats.orchestrator.files import Held
-from holdfast.formats.orchestrator.model import Checkpoint, State
-from holdfast.formats.orchestrator.parting import Commits
+from holdfast.formats.engine import looking
+from holdfast.formats.engine.looking import Unusable
+from holdfast.formats.orchestrator import briefing, checkpoints, files
+from holdfast.formats.orchestrator.format import FORMAT
+from holdfast.formats.orchestrator.model import State
 from holdfast.testing import Project
-from orchestrated import example, killed, log, place, put, state, unchanged
+from orchestrated import (
+    change,
+    example,
+    found,
+    killed,
+    log,
+    place,
+    put,
+    run_of,
+    state,
+    unchanged,
+)
 
 FOLDER = ".claude"
 
 
 def names(project: Project) -> list[str]:
-    return [path.name for path in files.snapshots(project.root)]
+    return [path.name for path in files.snapshots(place(project).store)]
 
 
 def entries(project: Project) -> list[str]:
@@ -32,25 +42,30 @@ def entries(project: Project) -> list[str]:
 
 
 def take(project: Project) -> str:
-    return checkpoints.take(place(project)).name
+    """Take one and return its name."""
+    taken = checkpoints.take(place(project)).entry
+    return taken.state.checkpoints[-1].state_snapshot
 
 
-def auto(project: Project) -> str | None:
-    return checkpoints.auto(place(project), 1)
+def auto(project: Project, wait: float = 1) -> str | None:
+    """Do what a hook does before a compaction; return the name of the checkpoint, if it took one."""
+    before = names(project)
+    survey = surveyed(FORMAT, place(project, "PreCompact"), wait)
+    if survey.failure:
+        raise survey.failure
+    return next((name for name in reversed(names(project)) if name not in before), None)
 
 
 def work(project: Project, iteration: int, **section: Any) -> None:
-    """A change by hand."""
+    """Change the state by hand."""
     data = state(project)
     data["orchestrator"]["ralph_iteration"] = iteration
     put(project, {**data, **section})
 
 
 def restored_by(project: Project) -> str:
-    """What a reader of the damaged state is told."""
-    held = recovery.look(place(project).store)
-    assert isinstance(held, Held)
-    (line,) = holding.unreadable(place(project).store, [held], ())
+    """The line that a reader of the damaged state gets."""
+    (line,) = looking.unreadable(place(project).store, [run_of(project)], ())
     return line
 
 
@@ -68,7 +83,7 @@ def repository(project: Project) -> Project:
 
 
 def test_snapshot_latest_and_state_are_the_same_bytes(project: Project) -> None:
-    """So that `cp`, as the document goes back, and `restore` come to the same."""
+    """So `cp`, the document's way back, gives the same result as `restore`."""
     assert take(project) == "checkpoint-001.json"
     contents = {
         (project.root / FOLDER / name).read_bytes()
@@ -86,7 +101,7 @@ def test_snapshot_latest_and_state_are_the_same_bytes(project: Project) -> None:
 
 
 def test_the_commit_is_noted(repository: Project) -> None:
-    """Whole, also where git has packed it; null where nothing is committed, and without git."""
+    """In full, even if git has packed it; null without commits and without git."""
     take(repository)
     repository.git("pack-refs", "--all")
     take(repository)
@@ -97,7 +112,7 @@ def test_the_commit_is_noted(repository: Project) -> None:
 def test_git_is_not_started_where_a_file_tells_the_commit(
     repository: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To ask git took a third of the time of a save, and of a restore."""
+    """Asking git took a third of the time of a save and of a restore."""
     head = repository.git("rev-parse", "HEAD").strip()
     started = repository.home / "started"
     program = repository.home / "git"
@@ -106,17 +121,15 @@ def test_git_is_not_started_where_a_file_tells_the_commit(
     monkeypatch.setenv("PATH", str(repository.home))
     take(repository)
     assert state(repository)["checkpoints"][0]["git_sha"] == head
-    held = recovery.look(place(repository).store)
-    assert isinstance(held, Held)
-    assert parting.parted(repository.root, held.state) == ""
+    assert briefing.parted(place(repository).store, run_of(repository).state) == ""
     assert not started.exists()
     (repository.root / ".git/refs/heads/main").unlink()
-    parting.head(repository.root)
+    briefing.head(place(repository).store)
     assert started.exists()
 
 
 def test_a_number_is_never_used_again(project: Project) -> None:
-    """Not that of a file which the state forgot, nor of an entry whose file is gone."""
+    """Neither that of a file without an entry nor that of an entry without a file."""
     for expected in ("checkpoint-001.json", "checkpoint-002.json"):
         assert take(project) == expected
     checkpoints.restore(place(project), "1")
@@ -129,14 +142,15 @@ def test_a_number_is_never_used_again(project: Project) -> None:
 
 
 def test_going_back_and_status_agree(project: Project) -> None:
-    """The run stands at its own checkpoint; what was there is kept; the learnings' log grows only."""
+    """The run is at its checkpoint, the replaced state is kept, and the log of learnings only grows."""
     work(project, 3, unknown={"kept": [1]})
     take(project)
     work(project, 9)
     before = (project.root / files.STATE).read_bytes()
     restored = checkpoints.restore(place(project))
-    assert restored.aside
-    assert (project.root / restored.aside).read_bytes() == before
+    (line,) = restored.lines
+    aside = line.removeprefix("what was there is kept in ")
+    assert (project.root / aside).read_bytes() == before
     assert entries(project) == ["checkpoint-001.json"]
     snapshot = json.loads((project.root / FOLDER / "checkpoint-001.json").read_bytes())
     ignored = {"safety_bounds"}
@@ -147,7 +161,7 @@ def test_going_back_and_status_agree(project: Project) -> None:
 
 
 def test_what_was_spent_and_allowed_stays_when_going_back(project: Project) -> None:
-    """Else a limit could be passed unnoticed, by going back again and again."""
+    """Otherwise going back again and again would get around a limit."""
     take(project)
     spent = {**state(project)["safety_bounds"], "cost_so_far": "$9", "max_cost": "$20"}
     work(project, 5, safety_bounds=spent)
@@ -159,7 +173,7 @@ def test_what_was_spent_and_allowed_stays_when_going_back(project: Project) -> N
 
 @pytest.mark.parametrize("which", ["1", "001", "checkpoint-001.json", f"{FOLDER}/checkpoint.json"])
 def test_a_snapshot_is_called_by_number_name_or_file(which: str, project: Project) -> None:
-    """A number with zeros or without."""
+    """With or without leading zeros."""
     take(project)
     work(project, 9)
     checkpoints.restore(place(project), which)
@@ -168,7 +182,7 @@ def test_a_snapshot_is_called_by_number_name_or_file(which: str, project: Projec
 
 @pytest.mark.parametrize("which", ["7", "../../etc/passwd", "/etc/passwd", "a\0b", "README.md"])
 def test_what_is_no_snapshot_is_refused(which: str, project: Project) -> None:
-    """And the state is as it was."""
+    """The state stays as it was."""
     take(project)
     before = (project.root / files.STATE).read_bytes()
     project.write("README.md", "# no JSON\n")
@@ -206,7 +220,7 @@ def test_a_snapshot_of_another_tool_without_a_number_will_do(project: Project) -
 
 
 def test_without_a_snapshot_there_is_nothing_to_go_back_to(project: Project) -> None:
-    """Said with what to do."""
+    """The hint says what to do."""
     with pytest.raises(NoSuchWorkflow) as refusal:
         checkpoints.restore(place(project))
     assert "orchestrate checkpoint" in refusal.value.hint
@@ -216,12 +230,12 @@ def test_a_deleted_state_comes_back(project: Project) -> None:
     """There is nothing to set aside."""
     take(project)
     (project.root / files.STATE).unlink()
-    assert checkpoints.restore(place(project)).aside is None
+    assert checkpoints.restore(place(project)).lines == ()
     assert state(project)["orchestrator"]["ralph_iteration"] == 2
 
 
 def test_the_old_format_is_not_replaced(project: Project) -> None:
-    """It must be finished under the system that it belongs to."""
+    """It has to be finished under its own system."""
     take(project)
     old = '{"status": "executing", "current_step": 5, "total_steps": 10}'
     put(project, old)
@@ -235,7 +249,7 @@ def test_the_old_format_is_not_replaced(project: Project) -> None:
 
 
 def test_a_damaged_state_is_read_from_the_last_checkpoint(project: Project) -> None:
-    """Said aloud; looking writes nothing."""
+    """A note says so; looking writes nothing."""
     take(project)
     put(project, '{"orchestrator": {"stat')
     line = restored_by(project)
@@ -249,7 +263,7 @@ def test_a_command_goes_on_from_the_checkpoint(project: Project) -> None:
     """The damaged file is kept in quarantine."""
     take(project)
     put(project, b"\x00\x01".decode())
-    changed = lifecycle.change(place(project), unchanged)
+    changed = change(project, unchanged)
     assert any("checkpoint-001.json" in line for line in changed.lines)
     assert state(project)["orchestrator"]["ralph_iteration"] == 2
     (aside,) = (project.root / ".claude/holdfast/quarantine").iterdir()
@@ -257,14 +271,12 @@ def test_a_command_goes_on_from_the_checkpoint(project: Project) -> None:
 
 
 def test_our_own_copy_counts_where_it_is_newer(project: Project) -> None:
-    """A command after the checkpoint was saved, and its copy with it."""
+    """A command ran after the checkpoint and left a newer copy."""
     take(project)
-    lifecycle.change(place(project), with_iteration)
+    change(project, with_iteration)
     put(project, "{")
     assert restored_by(project).endswith("; its last good copy is used")
-    held = recovery.look(place(project).store)
-    assert isinstance(held, Held)
-    assert held.state.iteration == 8
+    assert run_of(project).state.orchestrator.ralph_iteration == 8
 
 
 def with_iteration(state: State, at: str) -> State:
@@ -274,8 +286,8 @@ def with_iteration(state: State, at: str) -> State:
 
 
 def test_a_checkpoint_counts_where_it_is_newer_than_our_copy(project: Project) -> None:
-    """Another tool took it, after the last of our saves."""
-    lifecycle.change(place(project), with_iteration)
+    """Another tool took it after our last save."""
+    change(project, with_iteration)
     path = project.write(f"{FOLDER}/checkpoint-001.json", json.dumps(example()))
     os.utime(path, (time.time() + 5, time.time() + 5))
     put(project, "{")
@@ -283,8 +295,8 @@ def test_a_checkpoint_counts_where_it_is_newer_than_our_copy(project: Project) -
 
 
 def test_a_checkpoint_of_an_earlier_run_does_not_stand_in(project: Project) -> None:
-    """Although its file is newer, as after a checkout."""
-    lifecycle.change(place(project), with_iteration)
+    """Even if its file is newer, as after a checkout."""
+    change(project, with_iteration)
     earlier = example()
     earlier["orchestrator"]["start_time"] = "2026-01-01T00:00:00Z"
     path = project.write(f"{FOLDER}/checkpoint-001.json", json.dumps(earlier))
@@ -294,22 +306,22 @@ def test_a_checkpoint_of_an_earlier_run_does_not_stand_in(project: Project) -> N
 
 
 def test_without_copy_and_checkpoint_a_damaged_state_is_told(project: Project) -> None:
-    """And nothing is made up."""
+    """Nothing is invented."""
     put(project, "{")
-    held = recovery.look(place(project).store)
-    assert isinstance(held, Unusable)
-    assert held.kind == "broken"
+    there = found(project)
+    assert isinstance(there, Unusable)
+    assert there.kind == "broken"
 
 
 # Before a compaction.
 
 
 def test_a_compaction_takes_one_only_when_something_is_new(project: Project) -> None:
-    """Neither the time that goes by nor a checkpoint itself is anything new."""
+    """Neither elapsed time nor a checkpoint itself counts as new."""
     assert auto(project) == "checkpoint-001.json"
     assert auto(project) is None
     project.clock.advance(hours=1)
-    lifecycle.change(place(project), unchanged)
+    change(project, unchanged)
     assert auto(project) is None
     work(project, 3)
     assert auto(project) == "checkpoint-002.json"
@@ -327,7 +339,7 @@ def test_after_going_back_the_snapshot_gone_back_to_is_the_last(project: Project
 
 
 def test_of_the_automatic_ones_the_last_ten_are_kept(project: Project) -> None:
-    """With their entries; those that somebody asked for stay for ever."""
+    """With their entries; those that somebody asked for always stay."""
     asked = [take(project)]
     for number in range(3, 10):
         work(project, number)
@@ -365,11 +377,11 @@ def test_nothing_is_taken_of_what_has_ended(status: str, project: Project) -> No
         take(project)
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"orchestrator": {"status": "odd"}}'])
+@pytest.mark.parametrize("content", ["{", "[]", '{"orchestrator": {"task_doc": "x"}}'])
 def test_nothing_is_taken_automatically_of_what_cannot_be_read(
     content: str, project: Project
 ) -> None:
-    """A hook would make what stands in for it the state."""
+    """A hook would turn the replacement into the state."""
     take(project)
     put(project, content)
     assert auto(project) is None
@@ -377,9 +389,9 @@ def test_nothing_is_taken_automatically_of_what_cannot_be_read(
 
 
 def test_a_hook_gives_up_where_somebody_has_the_lock(project: Project) -> None:
-    """It may not wait."""
+    """It must not wait."""
     with place(project).store.lock(1), pytest.raises(StateLocked):
-        checkpoints.auto(place(project), 0.05)
+        auto(project, 0.05)
 
 
 # Killed.
@@ -403,12 +415,13 @@ AROUND = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("call", "number", "after"), AROUND)
 def test_killed_while_taking_one(call: str, number: int, after: bool, project: Project) -> None:
     """kill -9 around each step: the checkpoint is there with its entry, or neither is."""
     take(project)
     killed(project, "checkpoints.take(place)", call, number, after=after)
-    lifecycle.change(place(project), unchanged)
+    change(project, unchanged)
     is_whole(project)
     assert names(project) == entries(project)
     taken = take(project)
@@ -421,14 +434,14 @@ def test_killed_while_taking_one(call: str, number: int, after: bool, project: P
 def test_killed_while_an_automatic_one_takes_the_place_of_an_old_one(
     call: str, number: int, after: bool, project: Project
 ) -> None:
-    """What goes goes with its entry."""
+    """A removed file loses its entry, too."""
     asked = take(project)
     for iteration in range(3, 13):
         work(project, iteration)
         assert auto(project)
     work(project, 13)
-    killed(project, "checkpoints.auto(place, 5)", call, number, after=after)
-    lifecycle.change(place(project), unchanged)
+    killed(project, "FORMAT.save_due(hook, FORMAT.survey(hook), 5)", call, number, after=after)
+    change(project, unchanged)
     assert names(project) == entries(project)
     assert asked in names(project)
     assert len(names(project)) == 11
@@ -440,17 +453,14 @@ def test_killed_while_an_automatic_one_takes_the_place_of_an_old_one(
 def test_killed_while_going_back(
     call: str, number: int, after: bool, damaged: bool, project: Project
 ) -> None:
-    """The state is the old one or the one gone back to; none is lost, nor a learning."""
+    """The state is the old one or the restored one; no state and no learning is lost."""
     take(project)
     work(project, 9)
     if damaged:
         put(project, "{")
     killed(project, 'checkpoints.restore(place, "1")', call, number, after=after)
-    with place(project).store.lock(1):
-        lifecycle.settle(place(project))
-    held = recovery.look(place(project).store)
-    assert isinstance(held, Held)
-    assert held.state.iteration in ({2} if damaged else {2, 9})
+    with FORMAT.locked(place(project)):
+        assert run_of(project).state.orchestrator.ralph_iteration in ({2} if damaged else {2, 9})
     checkpoints.restore(place(project), "1")
     is_whole(project)
     assert state(project)["orchestrator"]["ralph_iteration"] == 2
@@ -459,40 +469,16 @@ def test_killed_while_going_back(
 
 # Git.
 
-SHA, OTHER = "a" * 40, "b" * 40
-
-
-@pytest.mark.parametrize(
-    ("sha", "found", "expected"),
-    [
-        (SHA, Commits(SHA, known=True, follows=True), ""),
-        (SHA, Commits(OTHER, known=True, follows=True), ""),
-        (SHA, None, ""),
-        (None, Commits(OTHER, known=False, follows=False), ""),
-        (SHA, Commits(OTHER, known=True, follows=False), f"git reset --hard {SHA}"),
-        (SHA, Commits(OTHER, known=False, follows=False), "is not known here"),
-    ],
-)
-def test_when_state_and_git_have_parted(
-    sha: str | None, found: Commits | None, expected: str
-) -> None:
-    """A commit of later than the last checkpoint is how work goes on."""
-    entry = Checkpoint(git_sha=sha, state_snapshot="checkpoint-001.json")
-    line = parting.remark(entry, found)
-    assert expected in line
-    assert bool(expected) == bool(line)
+SHA = "a" * 40
 
 
 def test_git_is_asked(repository: Project) -> None:
-    """Going on is no parting; going back behind the checkpoint is, and so is another branch."""
+    """New commits are fine; a reset behind the checkpoint is not, and neither is an unknown commit."""
     repository.git("commit", "-q", "--allow-empty", "-m", "two")
     take(repository)
-    root = repository.root
 
     def now() -> str:
-        held = recovery.look(place(repository).store)
-        assert isinstance(held, Held)
-        return parting.parted(root, held.state)
+        return briefing.parted(place(repository).store, run_of(repository).state)
 
     assert now() == ""
     repository.git("commit", "-q", "--allow-empty", "-m", "three")
@@ -505,8 +491,6 @@ def test_git_is_asked(repository: Project) -> None:
 
 
 def test_without_git_nothing_has_parted(project: Project) -> None:
-    """The document's own example names commits that no one has."""
+    """The document's example names commits that do not exist."""
     work(project, 2, checkpoints=[{"git_sha": SHA, "state_snapshot": "checkpoint-001.json"}])
-    held = recovery.look(place(project).store)
-    assert isinstance(held, Held)
-    assert parting.parted(Path(project.root), held.state) == ""
+    assert briefing.parted(place(project).store, run_of(project).state) == ""

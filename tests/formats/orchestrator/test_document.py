@@ -1,4 +1,4 @@
-"""The document is true of us: its example, its field tables, its queries, its old format."""
+"""What the document says holds: its example, field tables, queries and old format."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.formats.orchestrator import files, runs, supervision, tasks
+from holdfast.formats.orchestrator import files, moves, tasks
 from holdfast.formats.orchestrator.files import KIND
-from holdfast.formats.orchestrator.inspection import _REQUIRED, inspect
+from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.formats.orchestrator.model import State
 from holdfast.formats.orchestrator.plan import Plan, given
-from holdfast.formats.orchestrator.supervision import Conflict
 from holdfast.testing import Project
 from orchestrated import DOCUMENT, put
 
@@ -52,7 +51,7 @@ ROWS = [
 
 
 def problems(data: object) -> tuple[str, ...]:
-    report = inspect(Path(files.STATE), json.dumps(data).encode())
+    report = FORMAT.inspect(Path(files.STATE), json.dumps(data).encode())
     assert report is not None
     return report.problems
 
@@ -69,7 +68,7 @@ def changed(where: str, value: object) -> dict[str, Any]:
 
 
 def test_the_field_tables_were_found() -> None:
-    """Else nothing below would be tested."""
+    """Otherwise nothing below would be tested."""
     assert len(ROWS) == 61
     assert len(QUERIES) == 6
 
@@ -83,7 +82,7 @@ def test_the_complete_example_is_valid(holdfast_project: Project) -> None:
 
 @pytest.mark.parametrize(("where", "kind", "rest"), ROWS, ids=[row[0] for row in ROWS])
 def test_each_field_is_checked_by_its_type(where: str, kind: str, rest: str) -> None:
-    """A value of another type is told with its path, and so is another word."""
+    """A value of another type is reported with its path, and so is an unknown word."""
     path = where.replace("*", "0")
     wrong: list[object] = [{"odd": 1}, 5] if "string" in kind else [{"odd": 1}, "odd"]
     if "object" in kind:
@@ -106,7 +105,7 @@ def test_each_field_is_checked_by_its_type(where: str, kind: str, rest: str) -> 
 def test_each_required_field_is_missed(where: str, kind: str, rest: str) -> None:
     """Absent or null. Without git there is no commit, so that one may be null."""
     may_be_null = "nullable" in kind or where.endswith("git_sha")
-    assert (where in _REQUIRED) is not may_be_null
+    assert (where in FORMAT.required) is not may_be_null
     told = problems(changed(where, None))
     expected = () if may_be_null else (f"{where.replace('*', '0')}: expected ",)
     assert len(told) == len(expected)
@@ -120,7 +119,7 @@ def test_each_required_field_is_missed(where: str, kind: str, rest: str) -> None
         ("orchestrator.current_task", "3 of 5", "task/tasks of the phase, such as 3/5"),
         ("orchestrator.current_task", "6/5", "expected at most as many as there are"),
         ("orchestrator.current_phase", 4, "expected at most 3, since phases count from 0"),
-        ("safety_bounds.max_cost", "10", "an amount in US dollars, such as $10 or $0.75"),
+        ("safety_bounds.max_cost", "10", "an amount, such as $10 or $0.75"),
         ("safety_bounds.max_time", "2 hours", "a duration, such as 2h or 0h 34m 8s"),
         ("completed_tasks.*.success_criteria_met", {"tested": "yes"}, "true or false"),
         ("completed_tasks.*.files_modified", [1], "expected a text, found 1"),
@@ -136,7 +135,7 @@ def test_what_goes_beyond_types_is_told(where: str, value: object, expected: str
 
 @pytest.mark.parametrize("name", [key for key in EXAMPLE if key != "orchestrator"])
 def test_each_section_is_missed(name: str) -> None:
-    """None is optional."""
+    """No section is optional."""
     data = {key: value for key, value in EXAMPLE.items() if key != name}
     assert any(line.startswith(name) for line in problems(data))
 
@@ -158,7 +157,7 @@ def test_a_move_changes_what_it_says_and_nothing_else() -> None:
     data["mine"] = 1
     before = State.of_json(copy.deepcopy(data))
     after = tasks.complete_task(
-        before, AT, cost="$0.30", files=["src/auth.ts"], criteria={"tests_passing": True}
+        before, AT, cost="$0.30", files=["src/auth.ts"], met=["tests_passing"]
     )
     expected = copy.deepcopy(data)
     done = expected["pending_tasks"].pop(0)
@@ -184,11 +183,16 @@ def test_a_move_changes_what_it_says_and_nothing_else() -> None:
 def ours() -> State:
     """A state that our own moves have made."""
     listed = given(["1.1 One", "1.2 Two"])
-    state = runs.begin("2026-01-15T12:00:00Z", "/tmp/tasks.md", listed)
-    state = runs.approve_plan(state, AT, listed)
+    state = moves.begin("2026-01-15T12:00:00Z", "/tmp/tasks.md", listed)
+    state = moves.approve_plan(state, AT, listed)
     state = tasks.complete_task(tasks.start_task(state, AT), AT, cost="$0.20")
-    found = Conflict("pattern", "low", "auto_fix", "renamed")
-    return supervision.check(state, AT, "post_task", "1.1", found)
+    found = {
+        "conflict_type": "pattern",
+        "severity": "low",
+        "action": "auto_fix",
+        "resolution": "renamed",
+    }
+    return moves.check(state, AT, "post_task", "1.1", **found)
 
 
 @pytest.mark.needs("jq")
@@ -197,7 +201,7 @@ def ours() -> State:
 def test_every_query_of_the_document_works(
     query: str, made: str, holdfast_project: Project
 ) -> None:
-    """On the document's example as we write it again, and on what we make."""
+    """On the document's example as we rewrite it, and on our own states."""
     state = ours() if made == "ours" else State.of_json(copy.deepcopy(EXAMPLE))
     if made == "ours":
         state.learnings = State.of_json(copy.deepcopy(EXAMPLE)).learnings
@@ -227,14 +231,14 @@ def _values(text: str) -> list[str]:
 def test_what_we_begin_with_is_valid() -> None:
     """From the first state on."""
     assert problems(ours().to_json()) == ()
-    first = runs.begin("2026-01-15T12:00:00Z", "/tmp/x.md", Plan((), ()))
+    first = moves.begin("2026-01-15T12:00:00Z", "/tmp/x.md", Plan((), ()))
     assert problems(first.to_json()) == ()
     assert list(first.to_json()) == list(EXAMPLE)
     assert list(first.to_json()["orchestrator"]) == list(EXAMPLE["orchestrator"])
 
 
 def test_the_old_format_is_explained_and_left_alone(holdfast_project: Project) -> None:
-    """It has to be finished under its own system; also where a run of ours was before."""
+    """It has to be finished under its own system, even if a run of ours was there before."""
     path = put(holdfast_project, EXAMPLE)
     holdfast_project.run("status")
     raw = (json.dumps(OLD) + "\n").encode()

@@ -11,9 +11,11 @@ import subprocess
 import sys
 from decimal import Decimal
 
-from holdfast.formats.orchestrator import amounts, files, snapshots
+import pytest
+
+from holdfast.files.store import Store
+from holdfast.formats.orchestrator import files, model
 from holdfast.formats.orchestrator.files import KIND
-from holdfast.store import Store
 from holdfast.testing import Project
 from orchestrated import example, log, put, state
 
@@ -25,42 +27,50 @@ WORKER = """
 import json, os, random, sys, time
 from datetime import UTC, datetime
 from pathlib import Path
-from holdfast.clock import Clock
-from holdfast.formats.base import Place
-from holdfast.formats.orchestrator import checkpoints, learnings, lifecycle, locks, tasks
-from holdfast.settings import Settings
-from holdfast.store import Store
+from holdfast.errors import IllegalMove
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.orchestrator import checkpoints, learnings, locks, tasks
+from holdfast.formats.orchestrator.format import FORMAT
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
 root, number, seconds, count = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-store, holder = Store(root), locks.Holder("s-1", str(number))
+store, task = Store(root), str(number)
 files = {"src": ["a", "b"], "src/a": ["a"], "src/b": ["b"], "docs": ["docs"]}
 done = {"tasks": [], "lessons": [], "checkpoints": []}
 def place():
     return Place(store, Settings(), datetime.now(UTC), None, None)
+def lock(path):
+    while True:
+        try:
+            return locks.take(store, datetime.now(UTC), [path], "s-1", task)
+        except IllegalMove:
+            time.sleep(0.1)
 sys.stdin.read()
 until, turn = time.monotonic() + seconds, 0
 while time.monotonic() < until:
     path = random.choice(list(files))
-    locks.take(store, Clock(), [path], holder, pid=os.getpid(), wait=seconds + 90)
+    lock(path)
     for each in files[path]:
         os.mkdir(Path(root) / f"held-{each}")  # fails where somebody else has it
     if turn < count:
-        task = f"3.{number * 1000 + turn}"
-        lifecycle.change(place(), tasks.start_task, task)
-        lifecycle.change(place(), tasks.complete_task, task, cost="$0.01")
-        done["tasks"].append(task)
+        work = f"3.{number * 1000 + turn}"
+        FORMAT.change(place(), "", tasks.start_task, work)
+        FORMAT.change(place(), "", tasks.complete_task, work, cost="$0.01")
+        done["tasks"].append(work)
     lesson = f"{number}.{turn} " + "x" * random.randrange(1, 3000)
-    lifecycle.change(place(), learnings.learn, "insight", lesson, pattern="", context="")
+    FORMAT.change(place(), "", learnings.learn, "insight", lesson, pattern="", context="")
     done["lessons"].append(lesson)
     if turn % 5 == number % 5:
-        done["checkpoints"].append(checkpoints.take(place()).name)
+        done["checkpoints"].append(checkpoints.take(place()).entry.state.checkpoints[-1].state_snapshot)
     for each in files[path]:
         os.rmdir(Path(root) / f"held-{each}")
-    locks.give_back(store, Clock(), [path], *holder, force=False)
+    locks.release(store, datetime.now(UTC), [path], "s-1", task, force=False)
     turn += 1
 print(json.dumps(done))
 """
 
 
+@pytest.mark.long
 def test_16_agents_lose_nothing_and_never_meet(holdfast_project: Project) -> None:
     """No completion and no learning is lost or doubled, no number is used twice, no lock held by two."""
     project = holdfast_project
@@ -96,13 +106,13 @@ def test_16_agents_lose_nothing_and_never_meet(holdfast_project: Project) -> Non
     assert completed
     assert sorted(completed) == all_of("tasks")
     assert sorted([*completed, *(each["task"] for each in now["pending_tasks"])]) == sorted(ids)
-    assert amounts.money(now["safety_bounds"]["cost_so_far"]) == Decimal(len(completed)) / 100
+    assert model.parse_money(now["safety_bounds"]["cost_so_far"]) == Decimal(len(completed)) / 100
     assert now["active_agents"] == []
     assert log(project) == now["learnings"]
     assert sorted(each["lesson"] for each in log(project)) == all_of("lessons")
-    names = [path.name for path in files.snapshots(project.root)]
+    names = [path.name for path in files.snapshots(Store(project.root))]
     assert names == all_of("checkpoints") == [each["state_snapshot"] for each in now["checkpoints"]]
-    assert len(list(snapshots.good(Store(project.root)))) == len(names) + 1
+    assert len(list(files.good_snapshots(Store(project.root)))) == len(names) + 1
     for name in names:
         assert KIND.parse((project.root / files.FOLDER / name).read_bytes())
     assert json.loads((project.root / files.LOCKS).read_bytes())["locks"] == []

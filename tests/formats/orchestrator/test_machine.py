@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.orchestrator import bounds, files, runs, supervision, tasks
-from holdfast.formats.orchestrator.inspection import inspect
-from holdfast.formats.orchestrator.model import Agent, State
+from holdfast.formats.orchestrator import files, limits, moves, tasks
+from holdfast.formats.orchestrator.format import FORMAT
+from holdfast.formats.orchestrator.model import Agent, State, parse_money
 from holdfast.formats.orchestrator.plan import Plan, given
-from holdfast.formats.orchestrator.supervision import Conflict
 
 START = datetime(2026, 1, 15, 12, tzinfo=UTC)
 LISTED = given(["1.1 Model", "1.2 Tokens", "2.1 Endpoints", "2.2 Roles", "3.1 Protect"])
-REPLAN = Conflict("architecture", "high", "re_plan", "use the module that is there")
+REPLAN = {
+    "conflict_type": "architecture",
+    "severity": "high",
+    "action": "re_plan",
+    "resolution": "use the module that is there",
+}
 
 
 def at(minutes: float) -> str:
@@ -29,14 +33,14 @@ def at(minutes: float) -> str:
 
 
 def begun(listed: Plan = LISTED) -> State:
-    return runs.begin(at(0), "/tmp/user-auth.md", listed)
+    return moves.begin(at(0), "/tmp/user-auth.md", listed)
 
 
 Move = Callable[..., State]
-APPROVE = partial(runs.approve_plan, plan=LISTED)
+APPROVE = partial(moves.approve_plan, plan=LISTED)
 BEGIN, DONE, ITERATE = tasks.start_task, tasks.complete_task, tasks.iterate
-PHASE, REVIEW, COMPLETE = runs.next_phase, runs.review, runs.complete
-PAUSE, FAIL = partial(runs.pause, reason="wait"), partial(runs.fail, reason="no way")
+PHASE, REVIEW, COMPLETE = moves.next_phase, moves.review, moves.complete
+PAUSE, FAIL = partial(moves.pause, reason="wait"), partial(moves.fail, reason="no way")
 FIRST = [APPROVE, BEGIN, DONE, BEGIN, DONE]
 ALL = [*FIRST, PHASE, BEGIN, DONE, BEGIN, DONE, PHASE, BEGIN, DONE]
 
@@ -44,7 +48,7 @@ ALL = [*FIRST, PHASE, BEGIN, DONE, BEGIN, DONE, PHASE, BEGIN, DONE]
 def after(*moves: Move, state: State | None = None) -> State:
     state = state or begun()
     for minutes, move in enumerate(moves, 1):
-        state = bounds.updated(move(state, at(minutes)), START + timedelta(minutes=minutes))
+        state = limits.updated(move(state, at(minutes)), START + timedelta(minutes=minutes))
     return state
 
 
@@ -89,7 +93,7 @@ def test_a_task_is_pending_and_active_until_it_is_completed() -> None:
 
 
 def test_tasks_side_by_side_keep_their_own_iterations() -> None:
-    """The current one is that which was begun last; when it is done, the other is current again."""
+    """The one started last is current; when it is done, the other is current again."""
     state = after(APPROVE, BEGIN, ITERATE, ITERATE, BEGIN)
     assert where(state) == ("executing", 0, "2/2", 0)
     state = after(partial(ITERATE, task="1.1"), partial(ITERATE, task="1.2"), state=state)
@@ -104,7 +108,7 @@ def test_tasks_side_by_side_keep_their_own_iterations() -> None:
 
 
 def test_a_supervisor_that_looks_at_a_task_does_not_work_on_it() -> None:
-    """It neither keeps the task from being begun, nor goes with it, nor counts its iterations."""
+    """It does not block the task, does not end with it and does not count its iterations."""
     state = after(APPROVE)
     watch = Agent(type="supervisor", task="1.1", started=at(1), iteration=0, status="in_progress")
     state.active_agents = [watch]
@@ -120,20 +124,20 @@ def test_a_supervisor_that_looks_at_a_task_does_not_work_on_it() -> None:
 
 
 def test_a_task_without_an_agent_is_worked_on_by_the_orchestrator() -> None:
-    """Nobody is noted for it, and its iterations count all the same."""
-    state = after(APPROVE, partial(BEGIN, with_agent=False), ITERATE, ITERATE)
+    """It has no agent, and its iterations still count."""
+    state = after(APPROVE, partial(BEGIN, no_agent=True), ITERATE, ITERATE)
     assert state.active_agents == []
     assert where(state) == ("executing", 0, "1/2", 2)
     assert after(DONE, state=state).completed_tasks[-1].iterations == 2
 
 
 def test_a_replan_keeps_what_is_completed_and_what_is_worked_on() -> None:
-    """And takes from the plan what is left."""
+    """The rest comes from the new plan."""
     state = after(APPROVE, BEGIN, DONE, BEGIN)
-    state = after(partial(supervision.check, check_type="pre_task", conflict=REPLAN), state=state)
+    state = after(partial(moves.check, check_type="pre_task", **REPLAN), state=state)
     assert state.supervisor.re_plans_triggered == 1
     new = given(["1.1 Model", "1.3 Keys", "2.1 All endpoints", "3.1 Protect", "4.1 Docs"])
-    state = after(partial(runs.approve_plan, plan=new), state=state)
+    state = after(partial(moves.approve_plan, plan=new), state=state)
     assert [(each.task, each.name) for each in state.pending_tasks] == [
         ("1.2", "Tokens"),
         ("1.3", "Keys"),
@@ -146,21 +150,26 @@ def test_a_replan_keeps_what_is_completed_and_what_is_worked_on() -> None:
 
 
 def test_a_replan_goes_back_to_a_phase_that_has_work_again() -> None:
-    """Else its tasks could never be begun."""
+    """Otherwise its tasks could never be started."""
     state = after(*FIRST, PHASE)
     new = Plan(("A", "B"), given(["1.3 Forgotten", "2.1 Endpoints"]).tasks)
-    assert where(after(partial(runs.approve_plan, plan=new), state=state))[:2] == ("executing", 0)
+    assert where(after(partial(moves.approve_plan, plan=new), state=state))[:2] == ("executing", 0)
 
 
 def test_a_check_is_counted_and_a_conflict_noted() -> None:
     """The counters of the document."""
-    fix = Conflict("pattern", "low", "auto_fix", "renamed in 3 files")
+    fix = {
+        "conflict_type": "pattern",
+        "severity": "low",
+        "action": "auto_fix",
+        "resolution": "renamed in 3 files",
+    }
     state = after(
         APPROVE,
         BEGIN,
-        partial(supervision.check, check_type="pre_task"),
-        partial(supervision.check, check_type="on_demand", conflict=fix),
-        partial(supervision.check, check_type="post_task", task="1.1", conflict=REPLAN),
+        partial(moves.check, check_type="pre_task"),
+        partial(moves.check, check_type="on_demand", **fix),
+        partial(moves.check, check_type="post_task", task="1.1", **REPLAN),
     )
     told = state.supervisor
     assert (told.checks_performed, told.conflicts_detected) == (3, 2)
@@ -178,23 +187,23 @@ def test_a_check_is_counted_and_a_conflict_noted() -> None:
 
 
 def test_a_pause_stops_everything_but_its_end() -> None:
-    """And what is to be decided in it."""
+    """And what can be decided during it."""
     state = after(APPROVE, BEGIN, PAUSE)
-    for move in (DONE, ITERATE, BEGIN, PAUSE, APPROVE, partial(supervision.warn, text="x")):
+    for move in (DONE, ITERATE, BEGIN, PAUSE, APPROVE, partial(moves.warn, text="x")):
         with pytest.raises(IllegalMove, match="is paused since"):
             move(state, at(9))
-    assert runs.fail(state, at(9), "no way").orchestrator.status == "failed"
-    assert runs.extend(state, at(9), "more", {"max_cost": "$11"}).safety_bounds.max_cost == "$11"
-    assert after(DONE, state=runs.resume(state, at(9))).completed("1.1")
+    assert moves.fail(state, at(9), "no way").orchestrator.status == "failed"
+    assert moves.extend(state, at(9), "more", max_cost="$11").safety_bounds.max_cost == "$11"
+    assert after(DONE, state=moves.resume(state, at(9))).completed("1.1")
 
 
 def test_a_milestone_is_of_a_completed_phase() -> None:
-    """The last one, where none is named."""
+    """The last one by default."""
     state = after(*FIRST)
-    assert supervision.last_completed_phase(state) == 0
+    assert moves.last_completed_phase(state) == 0
     state = after(PHASE, state=state)
-    assert supervision.last_completed_phase(state) == 0
-    noted = supervision.milestone(state, at(9), "https://tracker/1", 0, "Foundation")
+    assert moves.last_completed_phase(state) == 0
+    noted = moves.milestone(state, at(9), "https://tracker/1", 0, "Foundation")
     assert noted.milestones[-1].model_dump() == {
         "phase": 0,
         "name": "Foundation",
@@ -203,14 +212,14 @@ def test_a_milestone_is_of_a_completed_phase() -> None:
     }
 
 
-MILESTONE = partial(supervision.milestone, url="https://tracker/1", phase=0, name="A")
+MILESTONE = partial(moves.milestone, url="https://tracker/1", phase=0, name="A")
 FORBIDDEN: list[tuple[list[Move], Move, str]] = [
     ([], BEGIN, "is planning, not executing"),
     ([], DONE, "is planning, not executing"),
     ([], PHASE, "is planning, not executing"),
     ([], REVIEW, "is planning, not executing"),
     ([], COMPLETE, "is planning, not reviewing"),
-    ([], partial(runs.approve_plan, plan=Plan((), ())), "the plan has no tasks"),
+    ([], partial(moves.approve_plan, plan=Plan((), ())), "the plan has no tasks"),
     ([APPROVE], COMPLETE, "is executing, not reviewing"),
     ([APPROVE], PHASE, "phase 1 of 3 is current, and not completed yet: 1.1, 1.2"),
     ([APPROVE], REVIEW, "not completed yet: 1.1, 1.2, 2.1, 2.2, 3.1"),
@@ -223,21 +232,20 @@ FORBIDDEN: list[tuple[list[Move], Move, str]] = [
     ([APPROVE, BEGIN, BEGIN], DONE, "tasks 1.1, 1.2 are worked on"),
     ([APPROVE, BEGIN, DONE], partial(DONE, task="1.1"), "task 1.1 is completed since"),
     ([APPROVE, BEGIN, DONE], partial(BEGIN, task="1.1"), "task 1.1 is completed since"),
-    ([APPROVE, BEGIN], partial(DONE, cost="much"), "expected an amount in US dollars"),
+    ([APPROVE, BEGIN], partial(DONE, cost="much"), "expected an amount, such as"),
     ([APPROVE, BEGIN], partial(DONE, time="long"), "expected a duration"),
     (FIRST, BEGIN, "no task of phase 1 is waiting; all are completed"),
     (ALL, PHASE, "phase 3 of 3 is the last one"),
     ([*ALL, REVIEW], BEGIN, "is reviewing, not executing"),
     ([*ALL, REVIEW, COMPLETE], FAIL, "is completed"),
     ([FAIL], APPROVE, "is failed"),
-    ([], runs.resume, "is not paused"),
-    ([], partial(runs.pause, reason=" "), "the reason is missing"),
-    ([], partial(runs.fail, reason=""), "the reason is missing"),
+    ([], moves.resume, "is not paused"),
+    ([], partial(moves.pause, reason=" "), "the reason is missing"),
+    ([], partial(moves.fail, reason=""), "the reason is missing"),
     ([APPROVE], MILESTONE, "phase 1 is not completed yet"),
     ([*FIRST, MILESTONE], MILESTONE, "phase 1 has its milestone"),
-    (FIRST, partial(MILESTONE, url="soon"), "'soon' is no address of an issue"),
+    (FIRST, partial(MILESTONE, url="soon"), "'soon' is not the address of an issue"),
     (FIRST, partial(MILESTONE, phase=7), "there is no phase 8 of 3"),
-    ([], partial(supervision.warn, text="Paused since noon: x"), "read as more than a warning"),
 ]
 
 
@@ -245,7 +253,7 @@ FORBIDDEN: list[tuple[list[Move], Move, str]] = [
 def test_a_forbidden_move_is_refused_with_its_cause(
     moves: list[Move], forbidden: Move, cause: str
 ) -> None:
-    """What the document's order does not allow; the state stays as it was."""
+    """Moves that the document's order does not allow leave the state unchanged."""
     state = after(*moves)
     raw = state.encode()
     with pytest.raises(IllegalMove, match=cause):
@@ -254,17 +262,17 @@ def test_a_forbidden_move_is_refused_with_its_cause(
 
 
 def test_a_run_without_a_supervisor_has_no_checks() -> None:
-    """It was begun so."""
-    state = runs.begin(at(0), "/tmp/x.md", LISTED, supervised=False)
+    """It was started that way."""
+    state = moves.begin(at(0), "/tmp/x.md", LISTED, supervised=False)
     with pytest.raises(IllegalMove, match="is not enabled"):
-        supervision.check(state, at(1), "pre_task")
+        moves.check(state, at(1), "pre_task")
 
 
 def test_a_limit_of_nothing_is_refused() -> None:
-    """Such a run could do nothing."""
+    """Such a run could not do anything."""
     for limit in ({"max_cost": "$0"}, {"max_time": "0s"}, {"max_iterations_per_task": "0"}):
-        with pytest.raises(IllegalMove, match="lets nothing be done"):
-            runs.begin(at(0), "/tmp/x.md", LISTED, limits=limit)  # type: ignore[arg-type]
+        with pytest.raises(IllegalMove, match="allows nothing"):
+            moves.begin(at(0), "/tmp/x.md", LISTED, **limit)  # type: ignore[arg-type]
 
 
 class Reference:
@@ -294,12 +302,12 @@ class Reference:
 
 
 class Run(RuleBasedStateMachine):
-    """Any order of moves: what is allowed and what comes of it is as in the reference."""
+    """Any order of moves: what is allowed, and its result, matches the reference."""
 
     def __init__(self) -> None:
         super().__init__()
-        limits = {**runs.LIMITS, "max_iterations_per_task": "4", "max_time": "30d"}
-        self.state = runs.begin(at(0), "/tmp/x.md", LISTED, limits=limits)
+        limits = {**moves.LIMITS, "max_iterations_per_task": "4", "max_time": "30d"}
+        self.state = moves.begin(at(0), "/tmp/x.md", LISTED, **limits)
         self.model = Reference()
         self.minutes = 0
 
@@ -308,7 +316,7 @@ class Run(RuleBasedStateMachine):
         self.minutes += 1
         now = START + timedelta(minutes=self.minutes)
         try:
-            moved = bounds.updated(move(self.state, at(self.minutes)), now)
+            moved = limits.updated(move(self.state, at(self.minutes)), now)
         except IllegalMove:
             assert not allowed
             return False
@@ -322,7 +330,7 @@ class Run(RuleBasedStateMachine):
 
     @rule()
     def approve(self) -> None:
-        """Once more is a re-plan with the same plan."""
+        """Repeating it is a re-plan with the same plan."""
         model = self.model
         if self.take(APPROVE, allowed=self.free and model.status in {"planning", "executing"}):
             model.status = "executing"
@@ -351,7 +359,7 @@ class Run(RuleBasedStateMachine):
         move = partial(DONE, task=task, cost=f"${cents / 100:.2f}")
         count = max(model.active.get(task, 0), 1)
         if task not in model.active and self.state.current and self.state.current.task == task:
-            count = max(self.state.iteration, 1)
+            count = max(self.state.orchestrator.ralph_iteration, 1)
         if self.take(move, allowed=allowed):
             model.done[task] = count
             model.active.pop(task, None)
@@ -360,7 +368,7 @@ class Run(RuleBasedStateMachine):
 
     @rule()
     def check(self) -> None:
-        move = partial(supervision.check, check_type="on_demand")
+        move = partial(moves.check, check_type="on_demand")
         self.model.checks += self.take(move, allowed=self.free)
 
     @rule()
@@ -388,7 +396,7 @@ class Run(RuleBasedStateMachine):
 
     @rule()
     def resume(self) -> None:
-        if self.take(runs.resume, allowed=self.model.paused and not self.model.over):
+        if self.take(moves.resume, allowed=self.model.paused and not self.model.over):
             self.model.paused = False
 
     @precondition(lambda self: self.minutes > 20)
@@ -399,7 +407,7 @@ class Run(RuleBasedStateMachine):
 
     @invariant()
     def the_state_is_as_in_the_reference(self) -> None:
-        """And valid for a strict reader, whatever happened."""
+        """It is valid for a strict reader, whatever happened."""
         state, model = self.state, self.model
         assert state.orchestrator.status == model.status
         assert state.phase == model.phase
@@ -407,15 +415,15 @@ class Run(RuleBasedStateMachine):
         assert {each.task: each.iterations for each in state.completed_tasks} == model.done
         if model.status != "completed":
             assert {each.task: each.iteration for each in state.active_agents} == model.active
-        assert state.safety_bounds.cost * 100 == model.cents
+        assert parse_money(state.safety_bounds.cost_so_far) * 100 == model.cents
         assert state.supervisor.checks_performed == model.checks
         assert (state.orchestrator.end_time is not None) is model.over
         assert state.orchestrator.outer_ralph is (model.status == "reviewing")
         now = START + timedelta(minutes=self.minutes)
-        assert bool(bounds.reached(state, now)) is (model.stopped and not model.over)
+        assert bool(limits.reached(state, now)) is (model.stopped and not model.over)
         raw = state.encode()
         assert files.KIND.parse(raw).encode() == raw
-        report = inspect(Path(files.STATE), raw)
+        report = FORMAT.inspect(Path(files.STATE), raw)
         assert report is not None
         assert report.problems == ()
 

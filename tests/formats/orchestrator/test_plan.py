@@ -72,20 +72,20 @@ def test_a_document_without_tasks_lists_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("## Phase 1: A\n- [ ] 1.1 a\n- [ ] 1.1 b\n", "task 1.1 stands there twice"),
+        ("## Phase 1: A\n- [ ] 1.1 a\n- [ ] 1.1 b\n", "task 1.1 appears twice"),
         ("## Phase 1: A\n- [ ] 2.1 a\n", "task 2.1 stands below phase 1"),
-        ("## Phase 1: A\n## Phase 1: B\n", "phase 1 stands there twice"),
+        ("## Phase 1: A\n## Phase 1: B\n", "phase 1 appears twice"),
     ],
 )
 def test_what_cannot_be_followed_is_refused(text: str, cause: str) -> None:
-    """Rather than guessed at."""
+    """Nothing is guessed."""
     with pytest.raises(Unclear, match=cause):
         plan.read(text)
 
 
 def test_a_task_that_is_given_needs_its_id() -> None:
-    """Else nobody could name it."""
-    with pytest.raises(IllegalMove, match="'Update the model' is no task"):
+    """Otherwise nobody could name it."""
+    with pytest.raises(IllegalMove, match="'Update the model' is not a task"):
         plan.given(["Update the model"])
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import DefinitionInvalid, NoSuchWorkflow
-from holdfast.formats.pipeline import definitions, engine
-from holdfast.formats.pipeline.definitions import FOLDER, Definition
-from holdfast.formats.pipeline.inspection import inspect
+from holdfast.files.store import Store
+from holdfast.formats.pipeline import definitions, operations
+from holdfast.formats.pipeline.definitions import FOLDER, RESERVED, Definition
+from holdfast.formats.pipeline.format import FORMAT
 from holdfast.formats.pipeline.model import State
-from holdfast.store import Store
-from pipework import place
+from pipework import place, workflow_state
 
 REVIEW = """
 name = "code-review"
@@ -102,7 +102,7 @@ def test_what_is_right_is_read(tmp_path: Path) -> None:
     text = json.dumps(definition.to_json())
     again = definitions.read(define(tmp_path, "code-review", text, ".json"))
     assert again == definition
-    assert inspect(tmp_path / FOLDER / "code-review.toml", REVIEW.encode()).problems == ()  # type: ignore[union-attr]
+    assert FORMAT.inspect(tmp_path / FOLDER / "code-review.toml", REVIEW.encode()).problems == ()  # type: ignore[union-attr]
 
 
 def test_steps_run_beside_each_other_only_if_the_definition_says_so() -> None:
@@ -118,8 +118,11 @@ WRONG: list[tuple[str, str]] = [
     ("name = ", "not TOML: "),
     (steps(), "steps: expected at least one step, found none"),
     (steps("", head=""), "name: expected a value, found nothing"),
-    (steps("", head='name = "Code Review"'), "name: expected small letters, digits and single"),
-    (steps("", head='name = "../up"'), "name: expected small letters"),
+    (
+        steps("", head='name = "Code Review"'),
+        "name: expected lower-case letters, digits and single",
+    ),
+    (steps("", head='name = "../up"'), "name: expected lower-case letters"),
     (steps("", head=f'name = "{"x" * 41}"'), "at most 40"),
     (steps("", head='name = "planning"'), "name: planning is built in"),
     (steps("", head='name = "status"'), "name: status is a field of every state"),
@@ -141,12 +144,11 @@ WRONG: list[tuple[str, str]] = [
         steps('human_approval = true\napproval_type = "vote"'),
         "steps.0.approval_type: expected one of approve, select_variant, found 'vote'",
     ),
-    (steps('approval_type = "approve"'), "steps.0.approval_type: says nothing without"),
-    (steps("max_attempts = 2"), "steps.0.max_attempts: says nothing without retry_enabled"),
+    (steps('approval_type = "approve"'), "steps.0.approval_type: has no effect without"),
+    (steps("max_attempts = 2"), "steps.0.max_attempts: has no effect without retry_enabled"),
     (steps("retry_enabled = true\nmax_attempts = 0"), "max_attempts: expected at least 1, found 0"),
     (steps("", "triggers_retry = true"), "steps.1.triggers_retry: none of its prerequisites"),
     (steps('agent = "a"\nagents = ["b"]'), "steps.0: expected either agent or agents"),
-    (steps("phase = 1"), "steps.0: expected the number as step alone"),
     (
         steps("", head='name = "x"\nphases = [{ phase = 1, name = "P" }]'),
         "phases: expected either steps or phases",
@@ -198,12 +200,12 @@ def test_a_definition_that_lies_outside_is_none(tmp_path: Path) -> None:
 def test_a_run_keeps_the_definition_that_it_was_begun_with(tmp_path: Path) -> None:
     """The file may be edited or deleted meanwhile."""
     path = define(tmp_path, "code-review", REVIEW)
-    started = engine.start_workflow(place(tmp_path), "code-review", context={"pr": 42})
+    started = operations.start_workflow(place(tmp_path), "code-review", context={"pr": 42})
     assert started["workflow_id"] == "code-review-pr-42-20251110-143000"
     path.unlink()
-    state = engine.workflow_state(place(tmp_path), started["workflow_id"])
+    state = workflow_state(place(tmp_path), started["workflow_id"])
     assert list(state)[-1] == "code-review"
-    assert definitions.of(State.of_json(state)).retried_by(4) == 3
+    assert State.of_json(state).definition.retried_by(4) == 3
 
 
 def test_a_state_that_fits_no_definition_is_taken_by_its_own_steps() -> None:
@@ -218,8 +220,13 @@ def test_a_state_that_fits_no_definition_is_taken_by_its_own_steps() -> None:
             },
         }
     )
-    definition = definitions.of(state)
+    definition = state.definition
     assert isinstance(definition, Definition)
     assert [each.name for each in definition.all] == ["Read", "Write", "Send"]
     assert [each.human_approval for each in definition.all] == [False, True, False]
     assert definition.required(3) == [1, 2]
+
+
+def test_no_type_is_called_as_a_field_of_every_state() -> None:
+    """Its section would take the place of that field."""
+    assert {*State.model_fields, "workflows"} == RESERVED

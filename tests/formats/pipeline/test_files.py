@@ -1,19 +1,21 @@
-"""Which workflows there are, and that those which are over are not read again."""
+"""Which workflows there are, wherever they lie."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.errors import NoSuchWorkflow, StateUnreadable
-from holdfast.formats.pipeline import files, states
-from holdfast.formats.pipeline.places import GLOBAL, Location
-from holdfast.store import Store
+from holdfast.files.store import Store
+from holdfast.formats.pipeline import files, operations
+from holdfast.formats.pipeline.files import GLOBAL, FoundWorkflows, Location, StateFile
+from holdfast.formats.pipeline.format import FORMAT
 from holdfast.testing import Project
-from sessionwork import everything, put, update_indexes
+from pipework import place
+from sessionwork import everything, indexes_are_true, put, update_indexes
 
 ONE, TWO, THREE = (f"generation-scene-020{each}-20251110-143000" for each in (1, 2, 3))
 
@@ -23,8 +25,16 @@ def store(holdfast_project: Project) -> Store:
     return Store(holdfast_project.root)
 
 
+def look(store: Store) -> FoundWorkflows:
+    return FORMAT.look(place(store.root))
+
+
 def ids(store: Store) -> list[str]:
-    return [row.workflow_id for row in files.look(store).rows]
+    return [file.name for file in look(store).ordered]
+
+
+def session(store: Store, file: StateFile) -> str | None:
+    return files.location_of(store, file.path).session
 
 
 def test_all_are_found_by_the_time_of_their_creation(
@@ -34,8 +44,7 @@ def test_all_are_found_by_the_time_of_their_creation(
     put(holdfast_project, ONE, "b", created_at="2025-11-10T14:29:59Z")
     put(holdfast_project, THREE, "a", created_at="2025-11-10T14:40:00Z")
     assert ids(store) == [ONE, TWO, THREE]
-    assert [row.session for row in files.look(store).rows] == ["b", None, "a"]
-    assert [held.id for held in files.look(store).live] == [ONE, TWO, THREE]
+    assert [session(store, file) for file in look(store).live] == ["b", None, "a"]
 
 
 def test_of_a_committed_workflow_the_global_state_counts(
@@ -43,11 +52,10 @@ def test_of_a_committed_workflow_the_global_state_counts(
 ) -> None:
     put(holdfast_project, ONE, "a", committed_from_session="a")
     put(holdfast_project, ONE, status="completed")
-    found = files.look(store)
-    assert [(row.session, row.status) for row in found.rows] == [(None, "completed")]
-    assert [row.session for row in found.passed_over] == ["a"]
+    found = look(store)
+    (file,) = found.entries
+    assert (session(store, file), file.row.status) == (None, "completed")
     assert files.find(store, ONE).state.status == "completed"
-    assert files.find(store, ONE, "a").state.status == "completed"
 
 
 def test_what_a_session_kept_does_not_come_back_when_the_global_state_is_gone(
@@ -63,9 +71,8 @@ def test_one_id_is_one_workflow(store: Store, holdfast_project: Project) -> None
     """A session that was copied by hand has the same ones."""
     put(holdfast_project, ONE, "a")
     put(holdfast_project, ONE, "b", status="failed")
-    assert [row.session for row in files.look(store).rows] == ["a"]
+    assert [session(store, file) for file in look(store).entries] == ["a"]
     assert files.find(store, ONE).state.status == "in_progress"
-    assert files.find(store, ONE, "b").state.status == "failed"
 
 
 @pytest.mark.parametrize(
@@ -76,9 +83,9 @@ def test_whether_there_is_any(
 ) -> None:
     if content:
         holdfast_project.write(f"{GLOBAL.states}/{ONE}.json", content)
-    assert files.is_any(store) == there
+    assert FORMAT.present(place(store.root)) == there
     put(holdfast_project, TWO, "a")
-    assert files.is_any(store)
+    assert FORMAT.present(place(store.root))
 
 
 def test_one_is_found_by_its_id_alone(store: Store, holdfast_project: Project) -> None:
@@ -97,9 +104,9 @@ def test_what_somebody_else_keeps_there_is_left_alone(
     holdfast_project.write(f"{GLOBAL.states}/notes.txt", "x")
     holdfast_project.write(f"{GLOBAL.states}/{ONE}.json", "{ torn")
     before = everything(holdfast_project)
-    found = files.look(store)
-    assert found.rows == []
-    assert [(each.path.name, each.is_ours) for each in found.unusable] == [
+    found = look(store)
+    assert found.entries == []
+    assert [(file.path.name, file.is_ours) for file in found.unusable] == [
         ("config.json", False),
         (f"{ONE}.json", True),
     ]
@@ -111,7 +118,7 @@ def test_what_somebody_else_keeps_there_is_left_alone(
 def test_a_state_whose_name_is_no_id_is_told(store: Store, holdfast_project: Project) -> None:
     path = put(holdfast_project, ONE)
     path.rename(path.with_name("state?.json"))
-    (lost,) = files.look(store).unusable
+    (lost,) = look(store).unusable
     assert lost.is_ours
     assert "name" in lost.reason
 
@@ -124,8 +131,8 @@ def test_a_state_that_is_torn_counts_as_its_last_good_copy(
         store.keep(path, path.read_bytes(), None)
     path.write_text("{ torn", encoding="utf-8")
     assert ids(store) == [ONE]
-    (held,) = files.look(store).live
-    assert held.broken
+    (file,) = look(store).live
+    assert file.broken
 
 
 def test_a_link_out_of_the_project_is_no_state(
@@ -135,25 +142,6 @@ def test_a_link_out_of_the_project_is_no_state(
     moved = path.rename(tmp_path / "elsewhere.json")
     path.symlink_to(moved)
     assert ids(store) == []
-
-
-def changed_unseen(path: Path, old: str, new: str) -> None:
-    """Edit a file so that its time, size and number stay the same."""
-    assert len(old) == len(new)
-    times, text = path.stat(), path.read_text(encoding="utf-8")
-    with path.open("r+", encoding="utf-8") as stream:
-        stream.write(text.replace(old, new))
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-
-
-def test_what_has_not_changed_is_not_read_again(store: Store, holdfast_project: Project) -> None:
-    path = put(holdfast_project, ONE)
-    update_indexes(holdfast_project)
-    assert files.look(store).is_indexed
-    changed_unseen(path, '"in_progress"', '"in-progress"')
-    changed_unseen(path, "14:30:00Z", "14:30:59Z")
-    (row,) = files.look(store).rows
-    assert row.created_at == "2025-11-10T14:30:00Z"
 
 
 @pytest.mark.parametrize("how", ["in place", "replaced", "gone", "another", "linked"])
@@ -179,46 +167,19 @@ def test_what_somebody_changes_is_seen_at_once(
         kept = path.rename(path.with_suffix(".txt"))
         path.symlink_to(kept)
         kept.write_text(kept.read_text("utf-8").replace('"in_progress"', '"failed"', 1), "utf-8")
-    found = files.look(store)
-    assert [(row.workflow_id, row.status) for row in found.rows] == expected
-    assert not found.is_indexed
-
-
-@pytest.mark.parametrize(
-    "content", ["", "[]", "{", '{"version": 1, "rows": [[3]]}', '{"rows": 7, "index": 1}']
-)
-def test_what_is_kept_is_never_needed(
-    content: str, store: Store, holdfast_project: Project
-) -> None:
-    put(holdfast_project, ONE)
-    update_indexes(holdfast_project)
-    (kept,) = (store.private / "listings").iterdir()
-    kept.write_text(content, encoding="utf-8")
-    assert ids(store) == [ONE]
-    update_indexes(holdfast_project)
-    assert files.look(store).is_indexed
-
-
-def test_what_a_newer_release_keeps_is_left_alone(store: Store, holdfast_project: Project) -> None:
-    put(holdfast_project, ONE)
-    update_indexes(holdfast_project)
-    (kept,) = (store.private / "listings").iterdir()
-    newer = {**json.loads(kept.read_bytes()), "version": 99, "rows": "in another way"}
-    kept.write_text(json.dumps(newer), encoding="utf-8")
-    put(holdfast_project, TWO)
-    update_indexes(holdfast_project)
-    assert ids(store) == [ONE, TWO]
-    assert json.loads(kept.read_bytes()) == newer
+    found = FORMAT.look(place(store.root))
+    assert [(file.name, file.row.status) for file in found.ordered] == expected
+    assert not indexes_are_true(holdfast_project)
 
 
 def test_a_filter_is_by_status_type_and_session(store: Store, holdfast_project: Project) -> None:
     put(holdfast_project, ONE, status="failed")
     put(holdfast_project, TWO, "a")
     put(holdfast_project, THREE, committed_from_session="a")
-    rows = files.look(store).rows
 
-    def chosen(**by: str) -> list[str]:
-        return [row.workflow_id for row in files.select(rows, **by)]
+    def chosen(**by: Any) -> list[str]:
+        listed = operations.list_workflows(place(store.root), **by)["workflows"]
+        return [row["workflow_id"] for row in listed]
 
     assert chosen() == [ONE, TWO, THREE]
     assert chosen(status="failed") == [ONE]
@@ -235,4 +196,4 @@ def test_a_state_of_any_bad_shape_is_no_reason_to_fail(
     put(holdfast_project, THREE)
     assert THREE in ids(store)
     update_indexes(holdfast_project)
-    assert states.read(store, store.root / GLOBAL.state(THREE))
+    assert files.find(store, THREE)

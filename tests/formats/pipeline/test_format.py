@@ -6,20 +6,26 @@ import json
 import os
 from pathlib import Path
 
-from holdfast.formats.base import Workflow
-from holdfast.formats.pipeline import engine, files, telling
-from holdfast.formats.pipeline.format import Pipeline
+import pytest
+from surveying import surveyed
+
+from holdfast.formats.engine.workflow import Workflow
+from holdfast.formats.pipeline import files, logs, moves, operations
+from holdfast.formats.pipeline.format import FORMAT
+from holdfast.formats.pipeline.model import State
 from holdfast.testing import Compactions, Project
 from pipework import GENERATION, PLANNING, STATES, go_on, place, put
 
 
 def told(root: Path, workflow_id: str, *, seconds: float = 60) -> Workflow:
     here = place(root, seconds)
-    return telling.workflow_of(files.find(here.store, workflow_id), here)
+    return FORMAT.workflow(here, files.find(here.store, workflow_id))
 
 
 def begin(root: Path) -> str:
-    started = engine.start_workflow(place(root), "generation", scene_id="0204", blueprint="b.md")
+    started = operations.start_workflow(
+        place(root), "generation", scene_id="0204", blueprint="b.md"
+    )
     return str(started["workflow_id"])
 
 
@@ -34,7 +40,7 @@ NEXT_ACTIONS = [
     "Step 4 (Generation) is in progress. prose-writer must complete it, with draft, compliance_echo",
     "Begin step 5 (Fast Compliance Check) with blueprint-compliance-fast-checker",
     "Step 5 (Fast Compliance Check) is in progress. blueprint-compliance-fast-checker must complete it, with fast_compliance_result",
-    "Step 4 (Generation) is in progress, attempt 2 of 3. prose-writer must complete it, with draft, compliance_echo. Attempt 1 failed, so put special stress on this: no reason was given",
+    "Step 4 (Generation) is in progress, attempt 2 of 3. prose-writer must complete it, with draft, compliance_echo. Attempt 1 failed, so pay special attention to this: no reason was given",
 ]
 
 
@@ -79,10 +85,10 @@ def test_an_approval_is_the_gate(tmp_path: Path) -> None:
     briefing = told(tmp_path, GENERATION).briefing
     assert briefing.gate == "Human approval required for verification plan"
     assert briefing.status == "in_progress"
-    engine.update_workflow_state(place(tmp_path, 60), GENERATION, 3, artifacts={"more": "m.md"})
+    operations.update_workflow_state(place(tmp_path, 60), GENERATION, 3, artifacts={"more": "m.md"})
     briefing = told(tmp_path, GENERATION).briefing
     assert briefing.status == "waiting_approval"
-    assert briefing.kept_with == ("holdfast pipeline next",)
+    assert briefing.kept_with == ()
 
 
 def test_artefacts_are_the_reading_as_far_as_they_are_in_the_project(tmp_path: Path) -> None:
@@ -104,7 +110,7 @@ def test_artefacts_are_the_reading_as_far_as_they_are_in_the_project(tmp_path: P
         "number": 3,
         "folder": ".",
     }
-    engine.update_workflow_state(place(root), workflow_id, 1, artifacts=made)
+    operations.update_workflow_state(place(root), workflow_id, 1, artifacts=made)
     assert told(root, workflow_id).briefing.reading == ("@b.md", "@plan.md")
 
 
@@ -120,13 +126,18 @@ def test_how_it_stands(tmp_path: Path) -> None:
 
     assert stands() == ("active", "")
     assert stands(8) == ("stale", "untouched for 8 days")
-    engine.update_workflow_state(place(tmp_path), workflow_id, 1, status="failed", error="no file")
+    operations.update_workflow_state(
+        place(tmp_path), workflow_id, 1, status="failed", error="no file"
+    )
     assert stands() == (
         "finished",
-        f"failed in step 1 (File Check): no file. Resume it: holdfast pipeline resume {workflow_id}",
+        (
+            "failed in step 1 (File Check): no file. A person has to review the error; then: "
+            f"holdfast pipeline resume {workflow_id}"
+        ),
     )
     assert told(tmp_path, workflow_id).left_over
-    engine.cancel_workflow(place(tmp_path), workflow_id)
+    operations.cancel_workflow(place(tmp_path), workflow_id)
     assert stands() == ("finished", "cancelled on 2025-11-10")
     assert not told(tmp_path, workflow_id).left_over
 
@@ -138,7 +149,7 @@ def test_thousands_that_are_over_are_not_all_told(tmp_path: Path) -> None:
         data |= {"status": "completed" if number % 10 else "in_progress"}
         data["updated_at"] = f"2025-11-10T15:{number:02d}:00Z"
         put(tmp_path, f"planning-{number:02d}", data)
-    workflows = Pipeline().sync(place(tmp_path, 7200), None).workflows
+    workflows = surveyed(FORMAT, place(tmp_path, 7200)).workflows
     assert sum(each.standing == "active" for each in workflows) == 3
     over = [each.name for each in workflows if each.standing == "finished"]
     assert len(over) == 20
@@ -182,3 +193,26 @@ def test_hostile_text_does_not_reach_the_guidance(
     assert "do as I say" in guidance
     assert "</system-reminder>\x1b" not in guidance
     assert "</system-reminder>" not in guidance
+
+
+def test_a_move_given_a_bare_number_is_logged_with_its_step(tmp_path: Path) -> None:
+    """Only named arguments came into the log."""
+    workflow_id = begin(tmp_path)
+    here = place(tmp_path)
+    FORMAT.change(here, files.key_of(workflow_id), moves.update, 1, "completed")
+    assert logs.read(here.store, workflow_id)[-1]["step"] == 1
+
+
+def test_a_move_that_the_log_has_no_word_for_writes_nothing(tmp_path: Path) -> None:
+    """The state was written, and then it failed."""
+    workflow_id = begin(tmp_path)
+    here = place(tmp_path)
+    path = files.find(here.store, workflow_id).path
+    before = path.read_bytes()
+
+    def unknown(state: State, at: str) -> State:
+        return moves.cancel(state, at)
+
+    with pytest.raises(KeyError):
+        FORMAT.change(here, files.key_of(workflow_id), unknown)
+    assert path.read_bytes() == before

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import marks
-from holdfast.formats.pipeline import files, index
-from holdfast.formats.pipeline.places import GLOBAL, Location
-from holdfast.store import Store
+from holdfast.files import fingerprints
+from holdfast.formats.pipeline.files import GLOBAL, Location
 from holdfast.testing import Project
-from sessionwork import indexes_are_true, json_of, put, update_indexes
+from sessionwork import index_is_true, indexes_are_true, json_of, put, update_indexes
 
 ONE, TWO = "generation-scene-0204-20251110-143000", "generation-scene-0205-20251110-143001"
 SESSION = "work-on-chapter-02"
@@ -28,7 +26,7 @@ def project(holdfast_project: Project) -> Project:
 
 
 def test_an_index_has_the_shape_of_the_document(project: Project) -> None:
-    assert json_of(project, Location(SESSION).index) == {
+    assert json_of(project, Location(SESSION).index_file) == {
         "workflows": [
             {
                 "workflow_id": ONE,
@@ -41,7 +39,7 @@ def test_an_index_has_the_shape_of_the_document(project: Project) -> None:
             }
         ]
     }
-    (entry,) = json_of(project, GLOBAL.index)["workflows"]
+    (entry,) = json_of(project, GLOBAL.index_file)["workflows"]
     assert entry["workflow_id"] == TWO
     assert "session_name" not in entry
 
@@ -56,7 +54,7 @@ def rewrite(path: Path, **changes: Any) -> None:
 def test_an_index_that_is_not_true_is_made_anew(
     how: str, location: Location, project: Project
 ) -> None:
-    path = project.root / location.index
+    path = project.root / location.index_file
     if how == "old":
         put(project, "generation-new-20251111-000000", location.session)
     else:
@@ -69,28 +67,25 @@ def test_an_index_that_is_not_true_is_made_anew(
         path.write_text("[]", encoding="utf-8")
     elif how == "a folder":
         path.mkdir()
-    store = Store(project.root)
-    assert not index.is_true(store, location)
-    assert not files.look(store).is_indexed
+    assert not index_is_true(project.root, location)
     update_indexes(project)
-    assert files.look(store).is_indexed
     assert indexes_are_true(project)
 
 
 def test_what_cannot_be_read_is_set_aside(project: Project) -> None:
-    (project.root / GLOBAL.index).write_text("{ torn", encoding="utf-8")
+    (project.root / GLOBAL.index_file).write_text("{ torn", encoding="utf-8")
     update_indexes(project)
     (aside,) = (project.root / ".claude/holdfast/quarantine").iterdir()
     assert aside.read_text("utf-8") == "{ torn"
 
 
 def test_keys_that_the_document_does_not_name_stay(project: Project) -> None:
-    path = project.root / GLOBAL.index
-    (entry,) = json_of(project, GLOBAL.index)["workflows"]
+    path = project.root / GLOBAL.index_file
+    (entry,) = json_of(project, GLOBAL.index_file)["workflows"]
     rewrite(path, x_made_by="another tool", workflows=[{"x_note": "mine", **entry}])
     put(project, TWO, status="failed")
     update_indexes(project)
-    data = json_of(project, GLOBAL.index)
+    data = json_of(project, GLOBAL.index_file)
     assert data["x_made_by"] == "another tool"
     (entry,) = data["workflows"]
     assert next(iter(entry)) == "x_note"
@@ -98,18 +93,17 @@ def test_keys_that_the_document_does_not_name_stay(project: Project) -> None:
 
 
 def test_an_index_that_is_true_is_not_written_again(project: Project) -> None:
-    before = marks.numbers((project.root / GLOBAL.index).stat())
+    before = fingerprints.numbers((project.root / GLOBAL.index_file).stat())
     update_indexes(project)
-    assert marks.numbers((project.root / GLOBAL.index).stat()) == before
+    assert fingerprints.numbers((project.root / GLOBAL.index_file).stat()) == before
 
 
 def test_an_index_that_somebody_laid_out_in_another_way_stays(project: Project) -> None:
-    path = project.root / GLOBAL.index
-    text = json.dumps(json_of(project, GLOBAL.index), indent=7)
+    path = project.root / GLOBAL.index_file
+    text = json.dumps(json_of(project, GLOBAL.index_file), indent=7)
     path.write_text(text, encoding="utf-8")
     update_indexes(project)
     assert path.read_text("utf-8") == text
-    assert files.look(Store(project.root)).is_indexed
 
 
 def test_where_nothing_lies_there_is_no_index(holdfast_project: Project) -> None:
@@ -120,7 +114,7 @@ def test_where_nothing_lies_there_is_no_index(holdfast_project: Project) -> None
 def test_an_index_that_leads_out_of_the_project_is_replaced(
     project: Project, tmp_path: Path
 ) -> None:
-    path, outside = project.root / GLOBAL.index, tmp_path / "outside.json"
+    path, outside = project.root / GLOBAL.index_file, tmp_path / "outside.json"
     outside.write_text('{"workflows": []}', encoding="utf-8")
     path.unlink()
     path.symlink_to(outside)
@@ -133,6 +127,5 @@ def test_an_index_that_leads_out_of_the_project_is_replaced(
 def test_text_of_any_kind_is_written_as_json(project: Project) -> None:
     put(project, TWO, created_at='2025"\n\u202e', session_name="\ud800 ü")
     update_indexes(project)
-    (entry,) = json_of(project, GLOBAL.index)["workflows"]
+    (entry,) = json_of(project, GLOBAL.index_file)["workflows"]
     assert entry["created_at"] == '2025"\n\u202e'
-    assert files.look(Store(project.root)).is_indexed

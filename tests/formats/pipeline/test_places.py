@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.pipeline import places
-from holdfast.formats.pipeline.places import GLOBAL, Location
-from holdfast.store import Store
+from holdfast.files.store import Store
+from holdfast.formats.pipeline import files
+from holdfast.formats.pipeline.files import GLOBAL, Location
+from holdfast.formats.pipeline.format import FORMAT
 from holdfast.testing import Project
 
 HOSTILE = [
@@ -25,40 +26,40 @@ FIRST = "generation-scene-0204-20251110-143000"
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_that_would_lead_elsewhere_is_refused(name: str) -> None:
     with pytest.raises(IllegalMove):
-        places.checked_session(name)
+        files.checked_session(name)
     with pytest.raises(IllegalMove):
-        places.checked_id(name)
+        files.checked_id(name)
 
 
 @pytest.mark.parametrize(
     "name", ["work-on-chapter-02", "глава-2", "a", "v1.2", "_x_", "chapter 2", "e\u0301", "x" * 120]
 )
 def test_a_name_as_people_give_it_is_taken(name: str) -> None:
-    assert places.checked_session(name) == name
-    assert places.checked_id(name) == name
+    assert files.checked_session(name) == name
+    assert files.checked_id(name) == name
 
 
 @pytest.mark.parametrize("name", ["index", "INDEX"])
 def test_no_workflow_lies_where_the_index_does(name: str) -> None:
     with pytest.raises(IllegalMove):
-        places.checked_id(name)
+        files.checked_id(name)
 
 
 def test_no_session_is_called_what_means_none() -> None:
     with pytest.raises(IllegalMove, match="global"):
-        places.checked_session("global")
+        files.checked_session("global")
 
 
 def test_all_lies_where_the_document_says() -> None:
     session = Location("work-on-chapter-02")
     base = "workspace/sessions/work-on-chapter-02"
     assert session.state(FIRST) == f"{base}/workflow-state/{FIRST}.json"
-    assert session.index == f"{base}/workflow-state/index.json"
+    assert session.index_file == f"{base}/workflow-state/index.json"
     assert session.run("generation", FIRST) == f"{base}/generation-runs/{FIRST}"
     assert GLOBAL.state(FIRST) == f"workspace/workflow-state/{FIRST}.json"
-    assert GLOBAL.index == "workspace/workflow-state/index.json"
+    assert GLOBAL.index_file == "workspace/workflow-state/index.json"
     assert GLOBAL.run("planning", FIRST) == f"workspace/planning-runs/{FIRST}"
-    assert places.log(FIRST) == f"workspace/logs/workflow-orchestration/{FIRST}.log"
+    assert files.log(FIRST) == f"workspace/logs/workflow-orchestration/{FIRST}.log"
 
 
 @pytest.mark.parametrize(
@@ -67,18 +68,18 @@ def test_all_lies_where_the_document_says() -> None:
         GLOBAL.state(FIRST),
         Location("other").state(FIRST),
         f"{GLOBAL.run('generation', FIRST)}/left.md",
-        places.log(FIRST),
+        files.log(FIRST),
     ],
 )
 def test_an_id_is_unique_within_its_second_wherever_it_is_used(
     taken: str, holdfast_project: Project
 ) -> None:
     store = Store(holdfast_project.root)
-    assert places.new_id(store, "generation", "scene-0204", NOW) == FIRST
+    assert files.new_id(store, "generation", "scene-0204", NOW) == FIRST
     holdfast_project.write(taken, "{}")
-    assert places.new_id(store, "generation", "scene-0204", NOW) == f"{FIRST}-2"
+    assert files.new_id(store, "generation", "scene-0204", NOW) == f"{FIRST}-2"
     holdfast_project.write(GLOBAL.state(f"{FIRST}-2"), "{}")
-    assert places.new_id(store, "generation", "scene-0204", NOW) == f"{FIRST}-3"
+    assert files.new_id(store, "generation", "scene-0204", NOW) == f"{FIRST}-3"
 
 
 @pytest.mark.parametrize(
@@ -95,9 +96,9 @@ def test_an_id_is_unique_within_its_second_wherever_it_is_used(
 def test_any_text_may_be_what_a_workflow_is_about(
     subject: str, part: str | None, holdfast_project: Project
 ) -> None:
-    made = places.new_id(Store(holdfast_project.root), "review", subject, NOW)
+    made = files.new_id(Store(holdfast_project.root), "review", subject, NOW)
     assert made == "-".join(filter(None, ("review", part, "20251110-143000")))
-    assert places.is_id(made)
+    assert files.is_id(made)
 
 
 @pytest.fixture
@@ -109,24 +110,24 @@ def outside(tmp_path: Path) -> Path:
 
 
 def test_a_session_is_a_folder_and_no_link(outside: Path, holdfast_project: Project) -> None:
-    holdfast_project.write(f"{places.SESSIONS}/real/note.md", "")
-    holdfast_project.write(f"{places.SESSIONS}/a-file", "")
-    holdfast_project.write(f"{places.SESSIONS}/.hidden/x", "")
-    holdfast_project.write(f"{places.SESSIONS}/global/x", "")
-    os.symlink(outside, holdfast_project.root / places.SESSIONS / "linked")
-    assert places.session_names(Store(holdfast_project.root)) == ["real"]
+    holdfast_project.write(f"{files.SESSIONS}/real/note.md", "")
+    holdfast_project.write(f"{files.SESSIONS}/a-file", "")
+    holdfast_project.write(f"{files.SESSIONS}/.hidden/x", "")
+    holdfast_project.write(f"{files.SESSIONS}/global/x", "")
+    os.symlink(outside, holdfast_project.root / files.SESSIONS / "linked")
+    assert files.session_names(Store(holdfast_project.root)) == ["real"]
 
 
 def test_sessions_that_lead_out_of_the_project_are_none(
     outside: Path, holdfast_project: Project
 ) -> None:
     (holdfast_project.root / "workspace").mkdir()
-    os.symlink(outside.parent, holdfast_project.root / places.SESSIONS)
-    assert places.session_names(Store(holdfast_project.root)) == []
+    os.symlink(outside.parent, holdfast_project.root / files.SESSIONS)
+    assert files.session_names(Store(holdfast_project.root)) == []
 
 
 def test_states_that_lie_outside_are_not_looked_for(
     outside: Path, holdfast_project: Project
 ) -> None:
     os.symlink(outside, holdfast_project.root / "workspace")
-    assert places.state_paths(holdfast_project.root) == []
+    assert list(FORMAT.paths(Store(holdfast_project.root))) == []

@@ -1,7 +1,8 @@
-"""Sessions are committed whole, cancelled whole, and finished whoever was killed."""
+"""Sessions are committed whole and cancelled whole, whoever was killed."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -9,20 +10,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deadly import ARMED
-from holdfast import marks, together
-from holdfast.digests import digest
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnreadable
-from holdfast.formats.pipeline import files, logs, places, sessions
-from holdfast.formats.pipeline.places import GLOBAL, Location
-from holdfast.store import Store
+from holdfast.files import fingerprints, together
+from holdfast.files.store import Store
+from holdfast.formats.pipeline import files, logs, sessions
+from holdfast.formats.pipeline.files import GLOBAL, Location
+from holdfast.formats.pipeline.format import FORMAT
 from holdfast.testing import Project
 from sessionwork import (
     ARTEFACTS,
-    AT,
     everything,
     indexes_are_true,
     json_of,
@@ -41,10 +42,10 @@ SESSION = Location(NAME)
 DEADLY = f"""{ARMED}
 import sys
 from datetime import UTC, datetime
-from holdfast.formats.base import Place
-from holdfast.formats.pipeline import sessions
-from holdfast.settings import Settings
-from holdfast.store import Store
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.pipeline import logs, sessions
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
 root, kept, what, name, number = *sys.argv[1:5], int(sys.argv[5])
 arm("replace", "unlink", "rmdir", "mkdir", "write", number=number)
 now = datetime(2025, 11, 10, 16, 0, tzinfo=UTC)
@@ -69,7 +70,7 @@ def project(holdfast_project: Project) -> Project:
 def log(project: Project, workflow_id: str) -> None:
     store = Store(project.root)
     with store.lock(1):
-        logs.append(store, workflow_id, "2025-11-10T14:30:00Z", "started")
+        logs.note(store, workflow_id, "2025-11-10T14:30:00Z", "started")
 
 
 def commit(project: Project) -> None:
@@ -82,7 +83,7 @@ def cancel(project: Project) -> None:
 
 def test_a_session_is_created_with_an_empty_index(holdfast_project: Project) -> None:
     sessions.create(place(holdfast_project), NAME)
-    assert json_of(holdfast_project, SESSION.index) == {"workflows": []}
+    assert json_of(holdfast_project, SESSION.index_file) == {"workflows": []}
     with pytest.raises(IllegalMove, match="there already"):
         sessions.create(place(holdfast_project), NAME)
 
@@ -90,7 +91,7 @@ def test_a_session_is_created_with_an_empty_index(holdfast_project: Project) -> 
 def test_a_session_that_another_tool_made_gets_its_index(holdfast_project: Project) -> None:
     holdfast_project.write(f"{SESSION.base}/acts/scene.md", "")
     sessions.create(place(holdfast_project), NAME)
-    assert json_of(holdfast_project, SESSION.index) == {"workflows": []}
+    assert json_of(holdfast_project, SESSION.index_file) == {"workflows": []}
 
 
 def test_a_commit_makes_all_global(project: Project) -> None:
@@ -115,7 +116,9 @@ def test_a_commit_makes_all_global(project: Project) -> None:
             "committed",
         ]
     assert indexes_are_true(project)
-    assert {row.workflow_id: row.session for row in files.look(Store(project.root)).rows} == {
+    store = Store(project.root)
+    found = FORMAT.look(place(project)).entries
+    assert {file.name: files.location_of(store, file.path).session for file in found} == {
         ONE: None,
         TWO: None,
         OTHER: None,
@@ -170,8 +173,8 @@ def test_what_was_committed_goes_on_globally_and_the_session_with_what_is_new(
         commit(project)
     new = "generation-new-20251110-170000"
     put(project, new, NAME)
-    assert sessions.find(Store(project.root), NAME).is_open
-    assert [held.id for held in sessions.commit(place(project), NAME).workflows] == [new]
+    assert sessions.find(place(project), NAME).is_open
+    assert [file.name for file in sessions.commit(place(project), NAME)[0]] == [new]
     assert indexes_are_true(project)
 
 
@@ -253,15 +256,15 @@ def test_what_is_in_the_way_of_a_commit_stops_it_before_it_begins(
 def tree(project: Project) -> dict[str, bytes]:
     """Everything but the indexes, which a command may put right."""
     return {
-        path: data for path, data in everything(project).items() if not path.endswith(places.INDEX)
+        path: data for path, data in everything(project).items() if not path.endswith(files.INDEX)
     }
 
 
 def test_an_artefact_that_is_there_already_is_no_obstacle(project: Project) -> None:
     path = project.write(f"{GLOBAL.run('generation', TWO)}/plan.md", ARTEFACTS["plan.md"])
-    before = marks.numbers(path.stat())
+    before = fingerprints.numbers(path.stat())
     commit(project)
-    assert marks.numbers(path.stat()) == before
+    assert fingerprints.numbers(path.stat()) == before
 
 
 @pytest.mark.parametrize("number", range(1, 9))
@@ -284,7 +287,7 @@ def test_a_commit_that_fails_is_taken_back(
         commit(project)
     assert tree(project) == before
     assert not (project.root / GLOBAL.run("generation", ONE)).exists()
-    assert not together.is_unfinished(Store(project.root), "pipeline session")
+    assert not together.is_unfinished(Store(project.root), FORMAT.name)
 
 
 def test_a_cancel_leaves_no_trace_and_nothing_else_goes(project: Project) -> None:
@@ -345,11 +348,11 @@ def test_what_is_foreign_in_the_folder_of_states_stays(project: Project) -> None
 
 def test_what_would_be_cancelled_is_told_without_doing_it(project: Project) -> None:
     before = everything(project)
-    told = sessions.would_cancel(place(project), NAME).paths
+    told = sessions.would_cancel(place(project), NAME)
     assert SESSION.state(ONE) in told
-    assert places.log(TWO) in told
+    assert files.log(TWO) in told
     assert everything(project) == before
-    assert sessions.cancel(place(project), NAME).paths == told
+    assert sessions.cancel(place(project), NAME) == told
 
 
 # Killed.
@@ -372,133 +375,114 @@ def killed(project: Project, what: str, number: int) -> bool:
 
 def finish(project: Project) -> list[str]:
     """As the next command does."""
-    with Store(project.root).lock(1):
-        said = sessions.finish(place(project))
-    update_indexes(project)
-    return said
+    with FORMAT.locked(place(project)) as said:
+        return said
 
 
+def states(project: Project) -> dict[str, dict[str, Any]]:
+    """What the states say, without when they were committed."""
+    found = {
+        path: json.loads(data)
+        for path, data in everything(project).items()
+        if path.endswith(".json") and "workflow-state/" in path and "index" not in path
+    }
+    for data in found.values():
+        data.pop("committed_at", None)
+    return found
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["commit", "cancel"])
-def test_killed_anywhere_it_is_brought_to_an_end_or_was_never_begun(
+def test_killed_anywhere_its_states_change_as_one_and_it_can_be_given_again(
     what: str, project: Project, tmp_path: Path
 ) -> None:
     """A sweep over every call that changes the disk."""
     original = tmp_path / "original"
     project.root.rename(original)
-    outcomes = []
     subprocess.run(["cp", "-a", original, project.root], check=True)
-    before = everything(project)
+    before = states(project)
     assert not killed(project, what, 10_000)
-    done = everything(project)
+    done, all_there = states(project), set(everything(project))
+    moments = []
     for number in range(1, 200):
         subprocess.run(["rm", "-rf", project.root], check=True)
         subprocess.run(["cp", "-a", original, project.root], check=True)
         if not killed(project, what, number):
             break
-        begun = sessions.is_unfinished(Store(project.root))
-        said = finish(project)
-        assert bool(said) == begun
-        now = everything(project)
-        assert now in (before, done), number
-        assert not begun or now == done
-        assert finish(project) == []
+        begun = together.is_unfinished(Store(project.root), FORMAT.name)
+        assert len(finish(project)) <= 1
+        assert states(project) in (before, done), number
+        assert not begun or states(project) == done
+        moments.append(states(project) == done)
+        with contextlib.suppress(IllegalMove, NoSuchWorkflow):  # it was done, and only not yet told
+            getattr(sessions, what)(place(project), NAME)
+        update_indexes(project)
+        assert states(project) == done
+        assert set(everything(project)) == all_there
         assert indexes_are_true(project)
-        outcomes.append(now == done)
+        assert finish(project) == []
     else:
         pytest.fail("it never ended")
-    assert outcomes == sorted(outcomes)
-    assert len(outcomes) > 20
-    assert not all(outcomes)
-
-
-def begin(project: Project, record: object) -> Path:
-    """Note *record* as what this user was interrupted in."""
-    path = project.root / ".claude/holdfast/unfinished/pipeline session.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record), encoding="utf-8")
-    witness = Path(user_folder(project), "begun-pipeline session.json")
-    witness.parent.mkdir(parents=True, exist_ok=True)
-    witness.write_text(json.dumps({"begun": digest(path.read_bytes())}), encoding="utf-8")
-    return path
+    assert moments == sorted(moments)
+    assert len(moments) > 20
+    assert not all(moments)
 
 
 @pytest.mark.parametrize(
-    "record",
+    "path",
     [
-        *([], {}, {"session": "gone", "commit": [ONE], "at": AT}, {"session": NAME}),
-        *({"session": name, "commit": [ONE], "at": AT} for name in ("..", "../..", 3, None)),
-        {"session": NAME, "commit": [3, "../x", "../../../x"], "at": AT},
-        {"session": NAME, "cancel": {"states": ["../../../../x", 3], "runs": "all"}},
-        {"session": NAME, "cancel": {"runs": ["..", "notes", ".", "../elsewhere", "a/b-runs"]}},
-        {"session": NAME, "cancel": {"logs": ["../../../x", f"../workflow-orchestration/{ONE}"]}},
-        {"session": NAME, "cancel": [ONE]},
+        *("x.json", "../x.json", "workspace/notes.md", "workspace/workflow-state/deep/x.json"),
+        *("workspace/workflow-state/../../x.json", "workspace/generation-runs/x/draft.md"),
     ],
 )
-def test_a_planted_note_does_nothing_else(record: object, project: Project) -> None:
-    note, before = begin(project, record), everything(project)
-    victim = project.write("x.json", "keep")
+def test_a_planted_note_writes_nothing_but_states_and_logs(path: str, project: Project) -> None:
+    """It came with a clone."""
+    note = project.root / f".claude/holdfast/unfinished/{FORMAT.name}.json"
+    note.parent.mkdir(parents=True, exist_ok=True)
+    planted = {"path": path, "before": None, "after": "planted"}
+    note.write_text(json.dumps({"version": 1, "changes": [planted]}), encoding="utf-8")
+    before = everything(project)
     finish(project)
     assert everything(project) == before
-    assert victim.exists()
+    assert not (project.root / path).exists()
     assert not note.exists()
 
 
-@pytest.mark.parametrize("what", ["commit", "cancel"])
-def test_a_note_that_somebody_else_has_left_is_put_aside(what: str, project: Project) -> None:
-    """A clone may bring one, which would remove what is in no repository."""
-    record = {"session": NAME, "at": AT, what: {"states": [ONE], "runs": ["generation-runs"]}}
-    note = begin(project, record if what == "cancel" else {**record, what: [ONE]})
-    Path(user_folder(project), "begun-pipeline session.json").unlink()
-    before = everything(project)
-    (said,) = finish(project)
-    assert "was not begun by you" in said
-    assert everything(project) == before
-    assert not note.exists()
-    assert list((project.root / ".claude/holdfast/quarantine").iterdir())
-
-
-def test_a_witness_that_a_kill_has_left_stands_for_no_other_note(project: Project) -> None:
-    note = begin(project, {"session": NAME, "cancel": {"states": [ONE]}})
-    note.write_text(json.dumps({"session": NAME, "cancel": {"states": [TWO]}}), encoding="utf-8")
-    before = everything(project)
-    assert "was not begun by you" in finish(project)[0]
-    assert everything(project) == before
-
-
-def test_a_killed_commit_does_not_replace_what_came_since(project: Project) -> None:
-    begin(project, {"session": NAME, "commit": [ONE, TWO], "at": AT})
+@pytest.mark.long
+def test_a_killed_commit_does_not_replace_what_came_since(project: Project, tmp_path: Path) -> None:
+    """What is left of it is told, and put aside."""
+    original = tmp_path / "original"
+    subprocess.run(["cp", "-a", project.root, original], check=True)
+    number = 1
+    while not together.is_unfinished(Store(project.root), FORMAT.name):
+        subprocess.run(["rm", "-rf", project.root], check=True)
+        subprocess.run(["cp", "-a", original, project.root], check=True)
+        assert killed(project, "commit", number)
+        number += 1
     put(project, ONE, artefacts={}, status="failed")
-    theirs = project.write(f"{GLOBAL.run('generation', TWO)}/plan.md", "of somebody else")
-    said = finish(project)
-    assert ONE in said[-1]
-    assert TWO in said[-1], "with the artefact of somebody else it would be another one"
+    assert GLOBAL.state(ONE) in finish(project)[-1]
     assert json_of(project, GLOBAL.state(ONE))["status"] == "failed"
-    assert "committed_at" not in json_of(project, SESSION.state(ONE))
-    assert "committed_at" not in json_of(project, SESSION.state(TWO))
-    assert not (project.root / GLOBAL.state(TWO)).exists()
-    assert theirs.read_text("utf-8") == "of somebody else"
+    assert list((project.root / ".claude/holdfast/quarantine").iterdir())
 
 
 # Which session.
 
 
 def test_the_active_session_is_named_or_the_only_open_one(project: Project) -> None:
-    store = Store(project.root)
-    assert sessions.active(store, NAME, "elsewhere") == NAME
-    assert sessions.active(store, None, "elsewhere") == "elsewhere"
-    assert sessions.active(store, "global", "elsewhere") is None
-    assert sessions.active(store, None, None) is None  # there are two
+    here = place(project)
+    assert sessions.active(here, NAME) == NAME
+    assert sessions.active(here, "global") is None
+    assert sessions.active(here, None) is None  # there are two
     commit(project)
-    assert sessions.active(store, None, None) == "elsewhere"
-    assert sessions.active(store, None, "global") is None
+    assert sessions.active(here, None) == "elsewhere"
     sessions.cancel(place(project), "elsewhere")
-    assert sessions.active(store, None, None) is None
+    assert sessions.active(here, None) is None
 
 
 @pytest.mark.parametrize("wanted", ["nowhere", "../elsewhere"])
 def test_a_session_that_is_not_there_is_refused(wanted: str, project: Project) -> None:
     with pytest.raises(HoldfastError) as refused:
-        sessions.active(Store(project.root), None, wanted)
+        sessions.active(place(project), wanted)
     assert refused.value.hint
     for act in (sessions.commit, sessions.cancel):
         with pytest.raises((NoSuchWorkflow, IllegalMove)):

@@ -11,14 +11,22 @@ from typing import Any
 
 import pytest
 
-from holdfast.formats.branches import mismatch
-from holdfast.formats.skill import beginnings, endings, files, index, lifecycle, summary
+from holdfast.formats.engine.workflow import branch_mismatch
+from holdfast.formats.skill import files, moves, summary
+from holdfast.formats.skill.facts import Position
 from holdfast.formats.skill.files import KIND
-from holdfast.formats.skill.inspection import inspect
+from holdfast.formats.skill.format import FORMAT
 from holdfast.formats.skill.model import State
-from holdfast.formats.skill.phases import complete_phase, record_checkpoint
-from holdfast.formats.skill.tasks import complete_task, complete_task_phase, start_task
-from holdfast.formats.skill.tdd import confirm_failure, note_file, record_tests, write_test
+from holdfast.formats.skill.moves import complete_phase, record_checkpoint
+from holdfast.formats.skill.tasks import (
+    complete_task,
+    complete_task_phase,
+    confirm_failure,
+    note_file,
+    record_tests,
+    start_task,
+    write_test,
+)
 from holdfast.testing import Project
 from skillwork import (
     BEGUN,
@@ -29,16 +37,19 @@ from skillwork import (
     bash,
     contains,
     example,
+    first,
     index_ids,
+    is_index_true,
     place,
     put,
     shell,
     shown,
+    start,
 )
 
 
 def problems(data: object) -> tuple[str, ...]:
-    report = inspect(Path("state.json"), json.dumps(data).encode())
+    report = FORMAT.inspect(Path("state.json"), json.dumps(data).encode())
     assert report is not None
     return report.problems
 
@@ -145,14 +156,17 @@ def test_other_formats_are_not_ours() -> None:
     """By shape, not by path: a canonical state, a list, somebody's settings."""
     for data in ({"workflow": "X", "phase": {}}, [1], {"workflow": {"a": 1}}, {"tasks": []}):
         assert (
-            inspect(Path(".claude/workflow-state/active/dev-1.json"), json.dumps(data).encode())
+            FORMAT.inspect(
+                Path(".claude/workflow-state/active/dev-1.json"), json.dumps(data).encode()
+            )
             is None
         )
 
 
 def test_the_dev_example_is_reachable() -> None:
     """By moves alone, every fact of it."""
-    state = beginnings.dev(
+    state = first(
+        "dev",
         "features/foundation/event-infrastructure.md",
         at(0),
         identifier="dev-evt-infra-a1b2",
@@ -170,16 +184,17 @@ def test_the_dev_example_is_reachable() -> None:
         state = complete_task_phase(state, at(5), phase)
     state = complete_task(state, at(10), commit="172c0b0")
     state = complete_task_phase(start_task(state, at(20)), at(30), "red")
-    state = endings.note_compaction(state, at(150))
+    state = moves.note_compaction(state, at(150), BEGUN + timedelta(minutes=150))
     expected = copy.deepcopy(EXAMPLES["dev"])
     expected["state_machine"]["phases"][2]["started_at"] = at(2)  # it begins with the one before
     assert contains(state.to_json(), expected)
-    assert inspect(Path("x"), state.encode()).problems == ()  # type: ignore[union-attr]
+    assert FORMAT.inspect(Path("x"), state.encode()).problems == ()  # type: ignore[union-attr]
 
 
 def test_the_tdd_example_is_reachable() -> None:
     """By moves alone, every fact of it but the wording of two events."""
-    state = beginnings.tdd(
+    state = first(
+        "tdd",
         "Add login method to AuthService",
         at(60),
         identifier="tdd-auth-login-b2c3",
@@ -190,11 +205,11 @@ def test_the_tdd_example_is_reachable() -> None:
     )
     test, code = "tests/auth_service_test.rs", "src/services/auth_service.rs"
     name = "test_login_with_valid_credentials"
-    state = note_file(state, at(69), test, lines_added=25)
-    state = write_test(state, at(70), test, name)
+    state = note_file(state, at(69), test, lines=25)
+    state = write_test(state, at(70), test, test=name)
     state = confirm_failure(state, at(71), "AuthService::login not implemented")
     state = complete_phase(state, at(72))
-    state = note_file(state, at(73), code, lines_added=12)
+    state = note_file(state, at(73), code, lines=12)
     state = record_tests(
         state, at(74), passed=False, failing=[name], error="no method named `login` found"
     )
@@ -204,12 +219,13 @@ def test_the_tdd_example_is_reachable() -> None:
     expected["history"][1]["at"] = at(60)  # red begins with the workflow
     expected["history"][3]["reason"] = "AuthService::login not implemented"
     assert contains(state.to_json(), expected)
-    assert inspect(Path("x"), state.encode()).problems == ()  # type: ignore[union-attr]
+    assert FORMAT.inspect(Path("x"), state.encode()).problems == ()  # type: ignore[union-attr]
 
 
 def login() -> State:
     """The state behind the document's example of a resumption."""
-    state = beginnings.dev(
+    state = first(
+        "dev",
         FEATURE,
         at(0),
         identifier="dev-auth-a1b2c3",
@@ -224,7 +240,7 @@ def login() -> State:
     )
     state = complete_phase(complete_phase(state, at(1)), at(2))
     for minute, commit in ((10, "abc123"), (20, "def456"), (30, "ghi789")):
-        state = start_task(state, at(minute), tdd=False)
+        state = start_task(state, at(minute), no_tdd=True)
         state = complete_task(state, at(minute + 5), commit=commit)
     state = complete_task_phase(start_task(state, at(60)), at(70), "red")
     return record_tests(state, at(75), passed=False, failing=["test_login_with_valid_credentials"])
@@ -234,21 +250,26 @@ def test_the_summaries_are_the_documents() -> None:
     """Both blocks of the example, word for word."""
     first, second = shown("Example: Resuming After Compaction")
     state, now = login(), BEGUN + timedelta(hours=2)
-    found = (summary.LOOKING, summary.overview(state, now), summary.question(state))
+    found = (
+        summary.LOOKING,
+        summary.overview(Position(state), now),
+        summary.question(Position(state)),
+    )
     assert "\n\n".join(found) == first
     # The document's cross has lost its last byte.
-    assert summary.resuming(state, now) == second.replace("⌠", "❌ ")
+    assert summary.resuming(Position(state), now) == second.replace("⌠", "❌ ")
 
 
 def test_each_scenario_is_one_line() -> None:
     """Scenarios 1 and 2 as they are displayed, and 3 by what git knows."""
     state = login()
-    assert summary.headline(state) == "Resuming task 4/5, currently in GREEN phase"
+    assert summary.headline(Position(state)) == "Resuming task 4/5, currently in GREEN phase"
+    state = record_tests(state, at(79), passed=True)
     state = complete_task_phase(complete_task_phase(state, at(80)), at(81))
     state = complete_task(state, at(82), commit="1")
-    state = complete_task(start_task(state, at(83), tdd=False), at(84), commit="2")
+    state = complete_task(start_task(state, at(83), no_tdd=True), at(84), commit="2")
     state = record_checkpoint(state, at(85), "code_simplifier")
-    assert summary.headline(state) == (
+    assert summary.headline(Position(state)) == (
         "All tasks complete. Pending: lint, test, security_review, pr"
     )
     state = record_tests(state, at(86), passed=True)
@@ -256,10 +277,10 @@ def test_each_scenario_is_one_line() -> None:
     for name in ("lint", "test", "security_review"):
         state = record_checkpoint(state, at(87), name, passed=True)
     state = complete_phase(state, at(88))
-    assert summary.headline(state, pushed="pushed") == (
-        "Resuming PR creation: feat/user-auth is pushed: create the pull request"
+    assert summary.headline(Position(state, pushed="pushed")) == (
+        "feat/user-auth is pushed: create the pull request"
     )
-    assert "push it, then create" in summary.headline(state, pushed="unpushed")
+    assert "push it, then create" in summary.headline(Position(state, pushed="unpushed"))
 
 
 @pytest.mark.needs("jq", "bash", "md5sum")
@@ -267,11 +288,11 @@ def test_the_shell_lines_and_our_commands_take_turns(holdfast_project: Project) 
     """Start by command; resume, task, phase, checkpoint, end by the document; index by both."""
     project = holdfast_project
     here = place(project)
-    other = lifecycle.start_other(here, "review", "All of it", phases=["read", "write"]).held
-    held = lifecycle.start_dev(here, FEATURE, tasks=["One", "Two", "Three"]).held
+    other = start(here, "review", "All of it", phases=["read", "write"]).file
+    held = start(here, "dev", FEATURE, tasks=["One", "Two", "Three"]).file
     for _ in range(2):
-        lifecycle.change(here, held.key, complete_phase)
-    lifecycle.change(here, held.key, start_task, 1)
+        FORMAT.change(here, held.key, complete_phase)
+    FORMAT.change(here, held.key, start_task, 1)
     relative = here.store.relative(held.path)
     told = bash(
         project,
@@ -281,13 +302,13 @@ def test_the_shell_lines_and_our_commands_take_turns(holdfast_project: Project) 
     assert told.stdout.splitlines()[-1] == f"{relative} task_execution 1"
 
     bash(project, shell("Complete Task"), STATE_FILE=relative, TASK_INDEX="1", COMMIT_SHA="a1")
-    lifecycle.change(here, held.key, complete_task, 2, commit="b2")
+    FORMAT.change(here, held.key, complete_task, 2, commit="b2")
     bash(project, shell("Complete Task"), STATE_FILE=relative, TASK_INDEX="3", COMMIT_SHA="c3")
-    lifecycle.change(here, held.key, complete_phase)
+    FORMAT.change(here, held.key, complete_phase)
     bash(project, shell("Record Checkpoint"), STATE_FILE=relative, LINT_PASSED="true")
     for name in ("test", "security_review", "code_simplifier"):
-        lifecycle.change(here, held.key, record_checkpoint, name, passed=True)
-    after = lifecycle.change(here, held.key, complete_phase).state
+        FORMAT.change(here, held.key, record_checkpoint, name, passed=True)
+    after = FORMAT.change(here, held.key, complete_phase).entry.state
     assert [task.commit_sha for task in after.tasks] == ["a1", "b2", "c3"]
     assert after.phase is not None
     assert (after.phase.name, after.pending) == ("pr_creation", ["pr_created"])
@@ -296,30 +317,30 @@ def test_the_shell_lines_and_our_commands_take_turns(holdfast_project: Project) 
         2,
         3,
     ]
-    assert inspect(held.path, held.path.read_bytes()).problems == ()  # type: ignore[union-attr]
+    assert FORMAT.inspect(held.path, held.path.read_bytes()).problems == ()  # type: ignore[union-attr]
 
     assert index_ids(project) == sorted([held.path.stem, other.path.stem])
     bash(project, shell("Complete Workflow"), STATE_FILE=relative, WORKFLOW_ID=held.path.stem)
     assert index_ids(project) == [other.path.stem]
-    found = files.look(here.store)
+    found = FORMAT.look(here)
     left = found.find(held.key)
     assert left is not None
     assert found.ended_as(left) is not None, "the snippet leaves the old file in active/"
-    assert index.is_true(here.store, found)
+    assert is_index_true(here)
 
 
 @pytest.mark.needs("jq", "bash")
 def test_a_phase_that_jq_made_current_is_gone_on_from(holdfast_project: Project) -> None:
     """The document's line sets current_phase and leaves the list as it is."""
     project, here = holdfast_project, place(holdfast_project)
-    held = lifecycle.start_tdd(here, "Add login").held
+    held = start(here, "tdd", "Add login").file
     bash(project, shell("Update State (Phase Transition)"), STATE_FILE=str(held.path))
     state = KIND.parse(held.path.read_bytes())
-    assert summary.headline(state) == "Resuming cycle 1, currently in GREEN phase"
-    after = lifecycle.change(here, held.key, record_tests, passed=True).state
+    assert summary.headline(Position(state)) == "Cycle 1, GREEN phase (make tests pass)"
+    after = FORMAT.change(here, held.key, record_tests, passed=True).entry.state
     statuses = [phase.status for phase in after.state_machine.phases]
     assert statuses == ["completed", "in_progress", "pending", "pending"]
-    assert lifecycle.change(here, held.key, complete_phase).state.phase.name == "refactor"  # type: ignore[union-attr]
+    assert FORMAT.change(here, held.key, complete_phase).entry.state.phase.name == "refactor"  # type: ignore[union-attr]
 
 
 @pytest.mark.needs("jq")
@@ -362,8 +383,8 @@ def test_another_branch_is_told_with_both_options(holdfast_project: Project) -> 
     path = put(project, "dev-a1b2c3d4", state.to_json())
     line = shell("Stale State (Branch Mismatch)")
     told = bash(project, line, STATE_FILE=str(path)).stdout.rstrip("\n")
-    assert mismatch(state.workflow.branch, "main") == told
+    assert branch_mismatch(state.workflow.branch, "main") == told
     assert "Options: 1) Switch to feat/user-auth" in told
-    assert mismatch(state.workflow.branch, "feat/user-auth") is None
-    assert mismatch(state.workflow.branch, None) is None
-    assert mismatch(None, "main") is None
+    assert branch_mismatch(state.workflow.branch, "feat/user-auth") is None
+    assert branch_mismatch(state.workflow.branch, None) is None
+    assert branch_mismatch(None, "main") is None

@@ -11,44 +11,61 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from surveying import surveyed
 
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable, StateUnwritable
-from holdfast.formats.skill import files, index, lifecycle, tdd
+from holdfast.formats.engine.workflow import Place, Workflow
+from holdfast.formats.skill import files, lifecycle, moves, tasks
 from holdfast.formats.skill.files import KIND
-from holdfast.formats.skill.phases import complete_phase
-from holdfast.formats.skill.standing import standing
+from holdfast.formats.skill.format import FORMAT
+from holdfast.formats.skill.moves import complete_phase
 from holdfast.formats.skill.tasks import add_tasks, complete_task, start_task
 from holdfast.testing import Project
-from skillwork import EXAMPLES, FEATURE, bash, index_ids, place, put, shell
+from skillwork import (
+    EXAMPLES,
+    FEATURE,
+    bash,
+    index_ids,
+    is_index_true,
+    place,
+    put,
+    shell,
+    start,
+)
+
+
+def named(place: Place, key: str) -> Workflow:
+    return next(each for each in surveyed(FORMAT, place).workflows if each.key == key)
 
 
 def history(path: Path, event: str) -> list[dict[str, Any]]:
     return [each for each in json.loads(path.read_bytes())["history"] if each["event"] == event]
 
 
-def execution(project: Project, count: int) -> files.Held:
+def execution(project: Project, count: int) -> files.StateFile:
     """A /dev whose tasks are being worked on."""
     here = place(project)
-    held = lifecycle.start_dev(here, FEATURE, tasks=[f"Task {n}" for n in range(1, count + 1)]).held
-    lifecycle.change(here, held.key, complete_phase)
-    return lifecycle.change(here, held.key, complete_phase)
+    held = start(here, "dev", FEATURE, tasks=[f"Task {n}" for n in range(1, count + 1)]).file
+    FORMAT.change(here, held.key, complete_phase)
+    return FORMAT.change(here, held.key, complete_phase).entry
 
 
 COMPLETE = """
 import sys
 from datetime import UTC, datetime
-from holdfast.formats.base import Place
-from holdfast.formats.skill import lifecycle
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.skill.format import FORMAT
 from holdfast.formats.skill.tasks import complete_task
-from holdfast.settings import Settings
-from holdfast.store import Store
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
 root, key, number = sys.argv[1:]
 sys.stdin.read()
 place = Place(Store(root), Settings(), datetime.now(UTC), None, None)
-lifecycle.change(place, key, complete_task, int(number), commit="c" + number)
+FORMAT.change(place, key, complete_task, int(number), commit="c" + number)
 """
 
 
+@pytest.mark.long
 def test_32_processes_complete_32_tasks_and_none_is_lost(holdfast_project: Project) -> None:
     """All at once; state, progress, history and index are right after it."""
     held = execution(holdfast_project, 32)
@@ -74,12 +91,12 @@ def test_32_processes_complete_32_tasks_and_none_is_lost(holdfast_project: Proje
     assert state.state_machine.phases[2].progress == "32/32"
     done = history(held.path, "task_completed")
     assert sorted(each["task"] for each in done) == list(range(1, 33))
-    assert index.is_true(place(holdfast_project).store, files.look(place(holdfast_project).store))
+    assert is_index_true(place(holdfast_project))
 
 
 def test_a_start_makes_what_the_documents_lines_need(holdfast_project: Project) -> None:
     """Both folders, the index, and the file by its name."""
-    held = lifecycle.start_dev(place(holdfast_project), FEATURE).held
+    held = start(place(holdfast_project), "dev", FEATURE).file
     assert held.path.name == f"dev-{files.hash_of(FEATURE)}.json"
     assert (holdfast_project.root / files.COMPLETED).is_dir()
     entry = json.loads((holdfast_project.root / files.INDEX).read_text("utf-8"))
@@ -92,9 +109,7 @@ def test_a_start_makes_what_the_documents_lines_need(holdfast_project: Project) 
 def test_a_folder_of_features(holdfast_project: Project) -> None:
     """Its file is named by the folder, as the skill was called with it."""
     features = ["features/auth/user-login.md", "features/auth/logout.md"]
-    held = lifecycle.start_dev(
-        place(holdfast_project), "features/auth/", folder_features=features
-    ).held
+    held = start(place(holdfast_project), "dev", "features/auth/", folder_features=features).file
     assert held.path.name == f"dev-{files.hash_of('features/auth/')}.json"
     assert json.loads(held.path.read_bytes())["context"] == {
         "feature_file": features[0],
@@ -108,11 +123,11 @@ def test_a_folder_of_features(holdfast_project: Project) -> None:
 def test_a_second_task_does_not_share_the_file_of_the_first(holdfast_project: Project) -> None:
     """Two /tdd of one feature would, by the document's own line."""
     here = place(holdfast_project)
-    first = lifecycle.start_tdd(here, "Add login", feature_file=FEATURE, task_index=1).held
+    first = start(here, "tdd", "Add login", feature_file=FEATURE, task_index=1).file
     with pytest.raises(IllegalMove, match="'Add login' is kept already") as caught:
-        lifecycle.start_tdd(here, "Add logout", feature_file=FEATURE, task_index=2)
+        start(here, "tdd", "Add logout", feature_file=FEATURE, task_index=2)
     assert "--as NAME" in caught.value.hint
-    second = lifecycle.start_tdd(here, "Add logout", feature_file=FEATURE, called="logout").held
+    second = start(here, "tdd", "Add logout", feature_file=FEATURE, called="logout").file
     assert first.path != second.path
     assert KIND.parse(first.path.read_bytes()).name == "Add login"
     assert index_ids(holdfast_project) == sorted([first.path.stem, second.path.stem])
@@ -122,24 +137,24 @@ def test_to_begin_afresh_archives_what_was_there(holdfast_project: Project) -> N
     """Option 2 of the branch mismatch; the new one is no left-over of the old one."""
     here = place(holdfast_project)
     held = execution(holdfast_project, 2)
-    again = lifecycle.start_dev(here, FEATURE, afresh=True).held
+    again = start(here, "dev", FEATURE, afresh=True).file
     assert again.path == held.path
     assert KIND.parse(again.path.read_bytes()).tasks == []
-    assert [each.key for each in files.look(here.store).live] == [held.key]
+    assert [each.key for each in FORMAT.look(here).live] == [held.key]
     assert len(list((here.store.private / "archive").iterdir())) == 1
 
 
 def test_completed_and_begun_again_in_the_same_second(holdfast_project: Project) -> None:
     """The one in completed/ must not make the new one finished."""
     here = place(holdfast_project)
-    held = lifecycle.start_other(here, "x", "t", phases=["a"]).held
-    lifecycle.change(here, held.key, complete_phase)
-    ended = lifecycle.complete(here, held.key)
-    assert ended.signal == "X_COMPLETE: t"
-    assert (ended.path, held.path.exists()) == (f"{files.COMPLETED}/{held.path.name}", False)
+    held = start(here, "x", "t", phases=["a"]).file
+    FORMAT.change(here, held.key, complete_phase)
+    ended = FORMAT.end(here, held.key, moves.complete).entry
+    assert moves.signal(ended.state) == "X_COMPLETE: t"
+    assert (ended.path, held.path.exists()) == (here.root / files.COMPLETED / held.path.name, False)
     assert index_ids(holdfast_project) == []
-    lifecycle.start_other(here, "x", "t", phases=["a"])
-    assert [each.key for each in files.look(here.store).live] == [held.key]
+    start(here, "x", "t", phases=["a"])
+    assert [each.key for each in FORMAT.look(here).live] == [held.key]
 
 
 def test_what_is_not_done_is_not_completed(holdfast_project: Project) -> None:
@@ -147,23 +162,22 @@ def test_what_is_not_done_is_not_completed(holdfast_project: Project) -> None:
     here = place(holdfast_project)
     held = execution(holdfast_project, 1)
     with pytest.raises(IllegalMove, match="task 1"):
-        lifecycle.complete(here, held.key)
-    assert lifecycle.complete(here, held.key, although="done elsewhere").signal == (
-        "DEV_COMPLETE: User Login"
-    )
+        FORMAT.end(here, held.key, moves.complete)
+    ended = FORMAT.end(here, held.key, moves.complete, although="done elsewhere").entry
+    assert moves.signal(ended.state) == "DEV_COMPLETE: User Login"
     with pytest.raises(IllegalMove, match="is completed"):
-        lifecycle.change(here, held.key, start_task)
+        FORMAT.change(here, held.key, start_task)
 
 
 def test_an_abandoned_one_is_over(holdfast_project: Project) -> None:
     """It lies with the completed ones, and its reason is told."""
     here = place(holdfast_project)
     held = execution(holdfast_project, 1)
-    ended = lifecycle.abandon(here, held.key, "another way was found")
-    path = here.root / ended.path
+    ended = FORMAT.end(here, held.key, moves.abandon, "another way was found").entry
+    path = ended.path
     assert json.loads(path.read_bytes())["workflow"]["status"] == "abandoned"
     assert history(path, "workflow_abandoned")[0]["reason"] == "another way was found"
-    assert files.look(here.store).live == []
+    assert FORMAT.look(here).live == []
 
 
 def test_a_compaction_is_noted_once(holdfast_project: Project) -> None:
@@ -171,13 +185,13 @@ def test_a_compaction_is_noted_once(holdfast_project: Project) -> None:
     here = place(holdfast_project)
     held = execution(holdfast_project, 1)
     for _ in range(3):
-        lifecycle.note_compaction(here, held.key, here.now, 1.0)
+        FORMAT.resumed(here, named(here, held.key), here.now, 1.0)
     assert len(history(held.path, "context_compacted")) == 1
     holdfast_project.clock.advance(hours=1)
     later = place(holdfast_project)
-    lifecycle.resume(later, held.key)
+    FORMAT.touch(later, named(later, held.key))
     assert len(history(held.path, "context_compacted")) == 1
-    lifecycle.note_compaction(later, held.key, later.now, 1.0)
+    FORMAT.resumed(later, named(later, held.key), later.now, 1.0)
     assert [each["note"] for each in history(held.path, "context_compacted")] == (
         ["session resumed"] * 2
     )
@@ -187,23 +201,23 @@ def test_a_compaction_is_noted_once(holdfast_project: Project) -> None:
 def test_the_old_twin_of_a_completed_one_counts_as_finished(holdfast_project: Project) -> None:
     """The document's own line leaves it in active/; one that was touched later is alive."""
     project, here = holdfast_project, place(holdfast_project)
-    held = lifecycle.start_dev(here, FEATURE).held
+    held = start(here, "dev", FEATURE).file
     bash(project, shell("Complete Workflow"), STATE_FILE=str(held.path), WORKFLOW_ID="none")
-    found = files.look(here.store)
-    assert standing(found, found.active[0], here)[0] == "finished"
+    found = FORMAT.look(here)
+    assert found.left_over(found.active[0])
     with pytest.raises(IllegalMove, match="is completed"):
-        lifecycle.change(here, held.key, add_tasks, ["more"])
+        FORMAT.change(here, held.key, add_tasks, ["more"])
     state = KIND.parse(held.path.read_bytes())
     state.workflow.updated_at = (here.now + timedelta(minutes=5)).isoformat()
     held.path.write_bytes(state.encode())
-    assert [each.key for each in files.look(here.store).live] == [held.key]
+    assert [each.key for each in FORMAT.look(here).live] == [held.key]
 
 
 def test_cleanup_takes_what_is_old_and_says_what(holdfast_project: Project) -> None:
     """Completed after a day, untouched after the days that are set; a dry run takes nothing."""
     project, here = holdfast_project, place(holdfast_project)
-    done = lifecycle.start_other(here, "x", "done", phases=["a"]).held
-    lifecycle.complete(here, done.key, although="enough")
+    done = start(here, "x", "done", phases=["a"]).file
+    FORMAT.end(here, done.key, moves.complete, although="enough")
     stale = execution(project, 1)
     foreign = project.write(f"{files.FOLDER}/active/notes.json", '{"mine": 1}')
     scrap = project.write(f"{files.FOLDER}/active/dev-1.json.tmp.77", "")
@@ -242,22 +256,22 @@ def test_cleanup_goes_with_a_start(holdfast_project: Project) -> None:
     """And the start tells what went."""
     execution(holdfast_project, 1)
     holdfast_project.clock.advance(days=8)
-    started = lifecycle.start_tdd(place(holdfast_project), "Add login")
+    started = start(place(holdfast_project), "tdd", "Add login")
     assert [each.why for each in started.removed] == ["untouched for 8 days"]
 
 
 def test_clear_takes_every_state_and_nothing_else(holdfast_project: Project) -> None:
     """Active, completed, broken; foreign files stay."""
     project, here = holdfast_project, place(holdfast_project)
-    done = lifecycle.start_other(here, "x", "done", phases=["a"]).held
-    lifecycle.complete(here, done.key, although="enough")
+    done = start(here, "x", "done", phases=["a"]).file
+    FORMAT.end(here, done.key, moves.complete, although="enough")
     execution(project, 1)
     broken = put(project, "dev-broken", "{")
     os.utime(broken, (0, 0))
     foreign = project.write(f"{files.FOLDER}/active/notes.json", '{"mine": 1}')
-    assert len(lifecycle.clear(here, dry_run=True)) == 3
-    assert len(lifecycle.clear(here)) == 3
-    assert files.paths(here.root) == [foreign]
+    assert len(lifecycle.clean(here, everything=True, dry_run=True)) == 3
+    assert len(lifecycle.clean(here, everything=True)) == 3
+    assert [*FORMAT.paths(here.store)] == [foreign]
     assert index_ids(project) == []
     assert [each.read_text() for each in (here.store.private / "quarantine").iterdir()] == ["{"]
 
@@ -268,10 +282,10 @@ def test_a_broken_state_is_set_aside_and_its_last_good_copy_goes_on(
     """What lay there is kept; nothing that was saved is lost."""
     here = place(holdfast_project)
     held = execution(holdfast_project, 2)
-    lifecycle.change(here, held.key, complete_task, 1, commit="abc")
+    FORMAT.change(here, held.key, complete_task, 1, commit="abc")
     held.path.write_text('{"workflow": {"id"', "utf-8")
     os.utime(held.path, (0, 0))
-    after = lifecycle.change(here, held.key, complete_task, 2, commit="def")
+    after = FORMAT.change(here, held.key, complete_task, 2, commit="def").entry
     assert [task.commit_sha for task in after.state.tasks] == ["abc", "def"]
     assert [each.read_text() for each in (here.store.private / "quarantine").iterdir()] == [
         '{"workflow": {"id"'
@@ -284,27 +298,25 @@ def test_a_start_over_a_broken_state_begins_fresh(holdfast_project: Project) -> 
     path = put(holdfast_project, f"dev-{files.hash_of(FEATURE)}", "not JSON")
     os.utime(path, (0, 0))
     with pytest.raises(StateUnreadable, match="not JSON"):
-        lifecycle.change(here, f"skill:{path.stem}", complete_phase)
-    started = lifecycle.start_dev(here, FEATURE)
+        FORMAT.change(here, f"skill:{path.stem}", complete_phase)
+    started = start(here, "dev", FEATURE)
     assert started.aside is not None
     assert (here.root / started.aside).read_text("utf-8") == "not JSON"
     assert KIND.parse(path.read_bytes()).workflow.id == path.stem
 
 
-def test_a_wrong_field_stops_a_command_and_is_named(holdfast_project: Project) -> None:
-    """The file may be right but for a slip; it is for its author to correct."""
+def test_an_odd_value_stops_no_command_and_stays(holdfast_project: Project) -> None:
+    """The rest is changed; whoever goes on is told of it."""
     here = place(holdfast_project)
     held = execution(holdfast_project, 1)
     data = json.loads(held.path.read_bytes())
     data["workflow"]["status"] = "nearly"
     held.path.write_text(json.dumps(data), "utf-8")
-    with pytest.raises(StateUnreadable, match=r"workflow\.status: expected one of in_progress"):
-        lifecycle.change(here, held.key, start_task)
-    assert json.loads(held.path.read_bytes()) == data
-    here.store.forget(held.path)
-    with pytest.raises(StateUnreadable, match=r"workflow\.status"):
-        lifecycle.start_dev(here, FEATURE)
-    assert lifecycle.start_dev(here, FEATURE, afresh=True).aside is not None
+    changed = FORMAT.change(here, held.key, start_task)
+    assert json.loads(held.path.read_bytes())["workflow"]["status"] == "nearly"
+    (caution,) = FORMAT.workflow(here, changed.entry).cautions
+    assert caution.startswith("status of workflow is not one of in_progress, completed, blocked,")
+    assert caution.endswith(": nearly")
 
 
 def test_foreign_json_is_neither_read_nor_written_over(holdfast_project: Project) -> None:
@@ -313,9 +325,9 @@ def test_foreign_json_is_neither_read_nor_written_over(holdfast_project: Project
     path = put(holdfast_project, f"dev-{files.hash_of(FEATURE)}", {"workflow": "a text"})
     before = path.read_bytes()
     with pytest.raises(StateUnwritable, match="not the state of a skill"):
-        lifecycle.start_dev(here, FEATURE)
+        start(here, "dev", FEATURE)
     assert path.read_bytes() == before
-    assert files.look(here.store).live == []
+    assert FORMAT.look(here).live == []
 
 
 def test_nothing_outside_the_project_is_read_or_written(
@@ -331,19 +343,19 @@ def test_nothing_outside_the_project_is_read_or_written(
     active.mkdir(parents=True)
     link = active / f"dev-{files.hash_of(FEATURE)}.json"
     link.symlink_to(secret)
-    found = files.look(here.store)
+    found = FORMAT.look(here)
     assert (found.live, [each.reason for each in found.unusable]) == (
         [],
         ["leads outside the project"],
     )
     with pytest.raises(StateUnwritable):
-        lifecycle.start_dev(here, FEATURE)
+        start(here, "dev", FEATURE)
     assert json.loads(secret.read_text("utf-8")) == EXAMPLES["dev"]
     link.unlink()
     active.rmdir()
     active.symlink_to(outside)
     with pytest.raises(StateUnwritable):
-        lifecycle.start_dev(here, FEATURE)
+        start(here, "dev", FEATURE)
     assert [each.name for each in outside.iterdir()] == ["state.json"]
 
 
@@ -352,8 +364,8 @@ def test_a_skill_whose_name_is_no_file_name_is_refused(
     skill: str, holdfast_project: Project
 ) -> None:
     """It becomes part of a path."""
-    with pytest.raises(IllegalMove, match="no name of a skill"):
-        lifecycle.start_other(place(holdfast_project), skill, "t", phases=["a"])
+    with pytest.raises(IllegalMove, match="not the name of a skill"):
+        start(place(holdfast_project), skill, "t", phases=["a"])
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"active_workflows": 5}'])
@@ -362,7 +374,7 @@ def test_an_index_that_is_missing_or_wrong_is_made_anew(
 ) -> None:
     """From the files, by a cleanup as by any command."""
     here = place(holdfast_project)
-    held = lifecycle.start_dev(here, FEATURE).held
+    held = start(here, "dev", FEATURE).file
     path = here.root / files.INDEX
     path.unlink() if content is None else path.write_text(content, "utf-8")
     assert lifecycle.clean(here) == []
@@ -372,7 +384,7 @@ def test_an_index_that_is_missing_or_wrong_is_made_anew(
 def test_what_the_index_holds_beyond_the_document_stays(holdfast_project: Project) -> None:
     """On top, and in an entry; what is stale goes."""
     here = place(holdfast_project)
-    held = lifecycle.start_dev(here, FEATURE).held
+    held = start(here, "dev", FEATURE).file
     path = here.root / files.INDEX
     data = json.loads(path.read_text("utf-8"))
     data["team"] = "x"
@@ -380,7 +392,7 @@ def test_what_the_index_holds_beyond_the_document_stays(holdfast_project: Projec
     data["active_workflows"].insert(0, {"id": "dev-gone", "skill": "dev"})
     path.write_text(json.dumps(data), "utf-8")
     holdfast_project.clock.advance(hours=1)
-    lifecycle.change(place(holdfast_project), held.key, complete_phase)
+    FORMAT.change(place(holdfast_project), held.key, complete_phase)
     after = json.loads(path.read_text("utf-8"))
     assert after["team"] == "x"
     (entry,) = after["active_workflows"]
@@ -391,4 +403,4 @@ def test_what_the_index_holds_beyond_the_document_stays(holdfast_project: Projec
 def test_a_workflow_that_is_not_there(holdfast_project: Project) -> None:
     """Removed by somebody meanwhile."""
     with pytest.raises(NoSuchWorkflow):
-        lifecycle.change(place(holdfast_project), "skill:dev-00000000", tdd.next_cycle)
+        FORMAT.change(place(holdfast_project), "skill:dev-00000000", tasks.next_cycle)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.skill import beginnings, endings, phases, tasks, tdd
-from holdfast.formats.skill.inspection import _problems
+from holdfast.formats.skill import moves, tasks
+from holdfast.formats.skill.format import FORMAT
 from holdfast.formats.skill.model import State
-from skillwork import at, example
+from skillwork import at, example, first
 
 ORDER = ("pending", "in_progress", "completed")
 
@@ -32,11 +33,11 @@ class AnyMoves(RuleBasedStateMachine):
     @initialize(kind=st.sampled_from(["dev", "tdd", "other"]), steps=st.integers(0, 14))
     def begin(self, kind: str, steps: int) -> None:
         if kind == "dev":
-            self.state = beginnings.dev("f.md", at(0), identifier="dev-1", tasks=["a", "b"])
+            self.state = first("dev", "f.md", at(0), identifier="dev-1", tasks=["a", "b"])
         elif kind == "tdd":
-            self.state = beginnings.tdd("t", at(0), identifier="tdd-1")
+            self.state = first("tdd", "t", at(0), identifier="tdd-1")
         else:
-            self.state = beginnings.other("x", "t", at(0), identifier="x-1", phases=["a", "b"])
+            self.state = first("x", "t", at(0), identifier="x-1", phases=["a", "b"])
         self.go_on(steps)
 
     def make(self, move: Any, *arguments: Any, **named: Any) -> bool:
@@ -82,30 +83,30 @@ class AnyMoves(RuleBasedStateMachine):
             if phase is None or self.state.over:
                 return
             if phase.name == "red":
-                self.make(tdd.confirm_failure, "not there")
+                self.make(tasks.confirm_failure, "not there")
             elif phase.name == "green":
-                self.make(tdd.record_tests, passed=True)
+                self.make(tasks.record_tests, passed=True)
             elif due or phase.name == "pr_creation":
                 name = (*due, "pr_created")[0]
-                self.make(phases.record_checkpoint, name, passed=True, values={"pr_number": 7})
+                self.make(moves.record_checkpoint, name, passed=True, values={"pr_number": 7})
             elif phase.name == "task_execution" and task is not None:
                 number = self.state.number(task)
                 if task.status == "pending":
-                    self.make(tasks.start_task, number, tdd=False)
+                    self.make(tasks.start_task, number, no_tdd=True)
                 self.make(tasks.complete_task, number)
-            self.make(phases.complete_phase)
+            self.make(moves.complete_phase)
 
     @rule(name=st.sampled_from([None, "green", "b", "verification"]))
     def start_phase(self, name: str | None) -> None:
-        self.make(phases.start_phase, name)
+        self.make(moves.start_phase, name)
 
     @rule(commit=st.sampled_from([None, "abc"]))
     def complete_phase(self, commit: str | None) -> None:
-        self.make(phases.complete_phase, commit=commit)
+        self.make(moves.complete_phase, commit=commit)
 
     @rule()
     def complete_step(self) -> None:
-        self.make(phases.complete_step)
+        self.make(moves.complete_step)
 
     @rule(
         name=st.sampled_from(["lint", "test", "security_review", "code_simplifier", "pr_created"]),
@@ -113,15 +114,15 @@ class AnyMoves(RuleBasedStateMachine):
     )
     def checkpoint(self, name: str, passed: bool | None) -> None:
         values = {"pr_number": 7} if name == "pr_created" else {}
-        self.make(phases.record_checkpoint, name, passed=passed, values=values)
+        self.make(moves.record_checkpoint, name, passed=passed, values=values)
 
     @rule(index=st.sampled_from([None, 1, 2, 9]), with_tdd=st.booleans())
     def start_task(self, index: int | None, with_tdd: bool) -> None:
-        self.make(tasks.start_task, index, tdd=with_tdd)
+        self.make(tasks.start_task, index, no_tdd=not with_tdd)
 
     @rule(phase=st.sampled_from([None, "red", "green", "refactor"]), index=st.sampled_from([1, 2]))
     def task_phase(self, phase: str | None, index: int) -> None:
-        self.make(tasks.complete_task_phase, phase, index=index)
+        self.make(tasks.complete_task_phase, phase, number=index)
 
     @rule(index=st.sampled_from([None, 1, 2, 3]))
     def complete_task(self, index: int | None) -> None:
@@ -135,42 +136,42 @@ class AnyMoves(RuleBasedStateMachine):
     @rule(what=st.sampled_from(["test", "failure", "none"]))
     def red(self, what: str) -> None:
         if what == "test":
-            self.make(tdd.write_test, "tests/t.py", "test_t")
+            self.make(tasks.write_test, "tests/t.py", test="test_t")
         else:
-            self.make(tdd.confirm_failure, "not there" if what == "failure" else " ")
+            self.make(tasks.confirm_failure, "not there" if what == "failure" else " ")
 
     @rule(passed=st.booleans())
     def run_tests(self, passed: bool) -> None:
-        self.make(tdd.record_tests, passed=passed, failing=[] if passed else ["t"])
+        self.make(tasks.record_tests, passed=passed, failing=[] if passed else ["t"])
 
     @rule()
     def note_file(self) -> None:
-        self.make(tdd.note_file, "src/x.py", lines_added=3)
+        self.make(tasks.note_file, "src/x.py", lines=3)
 
     @rule()
     def next_cycle(self) -> None:
         cycle = self.state.state_machine.cycle_count or 1
-        if self.make(tdd.next_cycle):
+        if self.make(tasks.next_cycle):
             assert self.state.state_machine.cycle_count == cycle + 1
 
     @rule(reason=st.sampled_from(["", "a question"]), dice=st.integers(0, 3))
     def block(self, reason: str, dice: int) -> None:
         if dice == 0:
-            self.make(phases.block, reason)
+            self.make(moves.block, reason)
 
     @rule()
     def unblock(self) -> None:
-        self.make(phases.unblock)
+        self.make(moves.unblock)
 
     @rule(
         ending=st.sampled_from(["complete", "complete", "force", "abandon"]), dice=st.integers(0, 9)
     )
     def end(self, ending: str, dice: int) -> None:
         if ending == "complete":
-            done = not endings.unfinished(self.state)
-            assert self.make(endings.complete) <= done
+            done = not moves.unfinished(self.state)
+            assert self.make(moves.complete) <= done
         elif dice == 0:
-            move = endings.abandon if ending == "abandon" else endings.complete
+            move = moves.abandon if ending == "abandon" else moves.complete
             self.make(move, **({} if ending == "abandon" else {"although": "time is up"}))
 
     @invariant()
@@ -178,7 +179,7 @@ class AnyMoves(RuleBasedStateMachine):
         state = self.state
         if not state.state_machine.phases:
             return
-        assert list(_problems(state.to_json())) == []
+        assert list(FORMAT.problems(Path("x.json"), state.to_json()) or ()) == []
         statuses = [phase.status for phase in state.state_machine.phases]
         working = [each for each in statuses if each in {"in_progress", "blocked"}]
         assert len(working) <= 1
@@ -206,7 +207,7 @@ class AnyMoves(RuleBasedStateMachine):
                 assert ranks == sorted(ranks, reverse=True)
                 assert task.status != "completed" or ranks in ([0, 0, 0], [2, 2, 2])
         forced = any("forced" in event for event in state.history)
-        assert state.workflow.status != "completed" or forced or not endings.unfinished(state)
+        assert state.workflow.status != "completed" or forced or not moves.unfinished(state)
 
 
 TestAnyMoves = AnyMoves.TestCase
@@ -215,36 +216,36 @@ TestAnyMoves.settings = settings(max_examples=150, stateful_step_count=30, deadl
 
 def walked() -> State:
     """A /dev up to its verification."""
-    state = beginnings.dev("f.md", at(0), identifier="dev-1", tasks=["a"])
-    state = phases.complete_phase(phases.complete_phase(state, at(1)), at(2))
-    state = tasks.complete_task(tasks.start_task(state, at(3), tdd=False), at(4), commit="abc")
-    return phases.complete_phase(state, at(5))
+    state = first("dev", "f.md", at(0), identifier="dev-1", tasks=["a"])
+    state = moves.complete_phase(moves.complete_phase(state, at(1)), at(2))
+    state = tasks.complete_task(tasks.start_task(state, at(3), no_tdd=True), at(4), commit="abc")
+    return moves.complete_phase(state, at(5))
 
 
 def test_a_whole_dev_and_its_steps() -> None:
     """current_step goes from one check to the next, also when one comes early or fails."""
     state = walked()
     assert state.state_machine.current_step == "lint"
-    state = phases.record_checkpoint(state, at(6), "test", passed=True, values={"count": 12})
+    state = moves.record_checkpoint(state, at(6), "test", passed=True, values={"count": 12})
     assert state.state_machine.current_step == "lint"
-    state = phases.record_checkpoint(state, at(7), "lint", passed=False)
+    state = moves.record_checkpoint(state, at(7), "lint", passed=False)
     assert state.state_machine.current_step == "lint"
     with pytest.raises(IllegalMove, match=r"left are lint, security_review, code_simplifier"):
-        phases.complete_phase(state, at(8))
-    state = phases.record_checkpoint(state, at(8), "lint", passed=True)
+        moves.complete_phase(state, at(8))
+    state = moves.record_checkpoint(state, at(8), "lint", passed=True)
     assert state.state_machine.current_step == "security_review"
-    state = phases.record_checkpoint(state, at(9), "security_review", values={"findings": 0})
-    state = phases.record_checkpoint(state, at(9), "code_simplifier", values={"issues": 0})
+    state = moves.record_checkpoint(state, at(9), "security_review", values={"findings": 0})
+    state = moves.record_checkpoint(state, at(9), "code_simplifier", values={"issues": 0})
     assert state.state_machine.current_step is None
-    state = phases.complete_phase(state, at(10))
+    state = moves.complete_phase(state, at(10))
     with pytest.raises(IllegalMove, match="no pull request is recorded"):
-        phases.complete_phase(state, at(11))
+        moves.complete_phase(state, at(11))
     pull = {"pr_number": 7, "pr_url": "x"}
-    state = phases.record_checkpoint(state, at(12), "pr_created", values=pull)
+    state = moves.record_checkpoint(state, at(12), "pr_created", values=pull)
     assert state.to_json()["checkpoints"]["pr_created"] == {"status": "completed", **pull}
     assert state.to_json()["checkpoints"]["test"]["count"] == 12
-    state = endings.complete(phases.complete_phase(state, at(13)), at(14))
-    assert endings.signal(state) == "DEV_COMPLETE: F"
+    state = moves.complete(moves.complete_phase(state, at(13)), at(14))
+    assert moves.signal(state) == "DEV_COMPLETE: F"
 
 
 def test_the_progress_of_the_tasks_is_counted() -> None:
@@ -257,12 +258,12 @@ def test_a_second_cycle_begins_anew() -> None:
     """What the first one found goes; what the document does not name stays."""
     state = example("tdd")
     state.state_machine.phases[0].note = "mine"  # type: ignore[attr-defined]
-    state = tdd.record_tests(state, at(80), passed=True)
+    state = tasks.record_tests(state, at(80), passed=True)
     assert state.state_machine.phases[1].last_error is None
-    state = phases.complete_phase(state, at(81))
-    state = phases.complete_phase(state, at(82))
-    state = phases.complete_phase(state, at(83), commit="abc")
-    state = tdd.next_cycle(state, at(84))
+    state = moves.complete_phase(state, at(81))
+    state = moves.complete_phase(state, at(82))
+    state = moves.complete_phase(state, at(83), commit="abc")
+    state = tasks.next_cycle(state, at(84))
     machine = state.to_json()["state_machine"]
     assert (machine["cycle_count"], machine["current_phase"]) == (2, "red")
     assert machine["phases"][0] == {
@@ -276,13 +277,13 @@ def test_a_second_cycle_begins_anew() -> None:
 
 def test_a_block_tells_its_reason_and_stops_everything() -> None:
     """Until it is out of the way."""
-    state = phases.block(walked(), at(6), "waiting for a token")
+    state = moves.block(walked(), at(6), "waiting for a token")
     assert (state.workflow.status, state.phase and state.phase.status) == ("blocked", "blocked")
-    for move in (phases.complete_phase, phases.start_phase, tasks.start_task, tdd.next_cycle):
+    for move in (moves.complete_phase, moves.start_phase, tasks.start_task, tasks.next_cycle):
         with pytest.raises(IllegalMove, match="waiting for a token") as caught:
             move(state, at(7))
         assert "unblock" in caught.value.hint
-    state = phases.unblock(state, at(8))
+    state = moves.unblock(state, at(8))
     assert (state.workflow.status, state.phase and state.phase.status) == (
         "in_progress",
         "in_progress",
@@ -292,17 +293,17 @@ def test_a_block_tells_its_reason_and_stops_everything() -> None:
 def test_to_end_early_needs_a_reason() -> None:
     """It is kept in the history."""
     with pytest.raises(IllegalMove, match="phase verification, phase pr_creation"):
-        endings.complete(walked(), at(6))
+        moves.complete(walked(), at(6))
     with pytest.raises(IllegalMove, match="the reason is missing"):
-        endings.complete(walked(), at(6), although=" ")
-    state = endings.complete(walked(), at(6), although="merged by hand")
+        moves.complete(walked(), at(6), although=" ")
+    state = moves.complete(walked(), at(6), although="merged by hand")
     assert state.history[-1]["forced"] == "merged by hand"
 
 
 def begun(kind: str) -> State:
     if kind == "dev":
-        return beginnings.dev("f.md", at(0), identifier="dev-1", tasks=["a", "b"])
-    return beginnings.tdd("t", at(0), identifier="tdd-1")
+        return first("dev", "f.md", at(0), identifier="dev-1", tasks=["a", "b"])
+    return first("tdd", "t", at(0), identifier="tdd-1")
 
 
 def after(state: State, *moves: Callable[..., State]) -> State:
@@ -311,32 +312,37 @@ def after(state: State, *moves: Callable[..., State]) -> State:
     return state
 
 
-CONFIRM = partial(tdd.confirm_failure, reason="not there")
-PASS = partial(tdd.record_tests, passed=True)
-FAIL = partial(tdd.record_tests, passed=False)
-NEXT = phases.complete_phase
+CONFIRM = partial(tasks.confirm_failure, reason="not there")
+PASS = partial(tasks.record_tests, passed=True)
+FAIL = partial(tasks.record_tests, passed=False)
+NEXT = moves.complete_phase
 BEGIN = tasks.start_task
 FORBIDDEN: list[tuple[str, list[Callable[..., State]], Callable[..., State], str]] = [
     ("tdd", [], NEXT, "no failing test is confirmed"),
-    ("tdd", [CONFIRM, partial(tdd.write_test, file="t.py")], NEXT, "no failing test is confirmed"),
+    (
+        "tdd",
+        [CONFIRM, partial(tasks.write_test, file="t.py")],
+        NEXT,
+        "no failing test is confirmed",
+    ),
     (
         "tdd",
         [],
-        partial(tdd.confirm_failure, reason=" "),
+        partial(tasks.confirm_failure, reason=" "),
         "the reason why the test fails is missing",
     ),
     ("tdd", [CONFIRM, NEXT], CONFIRM, r"'green' \(in progress\), not 'red'"),
     ("tdd", [CONFIRM, NEXT], NEXT, "the tests do not pass yet"),
     ("tdd", [CONFIRM, NEXT, PASS, FAIL], NEXT, "the tests do not pass yet"),
     ("tdd", [CONFIRM, NEXT, PASS, NEXT, FAIL], NEXT, "the last test run failed"),
-    ("tdd", [CONFIRM, NEXT, PASS, NEXT, NEXT], tdd.next_cycle, "'commit' of this cycle"),
-    ("tdd", [], partial(tdd.record_tests, passed=True, failing=["x"]), "no failing test: x"),
-    ("tdd", [], partial(phases.complete_phase, name="green"), "is 'red', not 'green'"),
-    ("tdd", [], phases.start_phase, "phase 'red' is in progress"),
-    ("dev", [], tdd.next_cycle, "no test-driven cycles"),
+    ("tdd", [CONFIRM, NEXT, PASS, NEXT, NEXT], tasks.next_cycle, "'commit' of this cycle"),
+    ("tdd", [], partial(tasks.record_tests, passed=True, failing=["x"]), "no failing test: x"),
+    ("tdd", [], partial(moves.complete_phase, phase="green"), "is 'red', not 'green'"),
+    ("tdd", [], moves.start_phase, "phase 'red' is in progress"),
+    ("dev", [], tasks.next_cycle, "no test-driven cycles"),
     ("dev", [], BEGIN, "tasks are worked on in 'task_execution'"),
     ("dev", [NEXT, NEXT], NEXT, "open tasks: 1, 2"),
-    ("dev", [NEXT, NEXT, BEGIN], partial(tasks.start_task, index=1), "task 1 is in progress"),
+    ("dev", [NEXT, NEXT, BEGIN], partial(tasks.start_task, number=1), "task 1 is in progress"),
     ("dev", [NEXT, NEXT, BEGIN], tasks.complete_task, "task 1 is in its red phase"),
     (
         "dev",
@@ -346,13 +352,18 @@ FORBIDDEN: list[tuple[str, list[Callable[..., State]], Callable[..., State], str
     ),
     ("dev", [NEXT, NEXT], tasks.complete_task, "no task is in progress"),
     ("dev", [NEXT, NEXT, BEGIN, BEGIN], tasks.complete_task, "tasks 1, 2 are in progress"),
-    ("dev", [NEXT, NEXT], partial(tasks.start_task, index=9), "no task 9; there are 2 tasks"),
+    ("dev", [NEXT, NEXT], partial(tasks.start_task, number=9), "no task 9; there are 2 tasks"),
     ("dev", [], partial(tasks.add_tasks, descriptions=["  "]), "description is missing"),
-    ("dev", [], partial(phases.record_checkpoint, name="lint"), "'lint' needs passed"),
-    ("dev", [], partial(phases.record_checkpoint, name="pr_created"), "needs pr_number or pr_url"),
-    ("dev", [], phases.unblock, "is not blocked"),
-    ("dev", [], partial(phases.block, reason=""), "what blocks it is missing"),
-    ("dev", [endings.abandon], NEXT, "is abandoned"),
+    ("dev", [], partial(moves.record_checkpoint, checkpoint="lint"), "'lint' needs passed"),
+    (
+        "dev",
+        [],
+        partial(moves.record_checkpoint, checkpoint="pr_created"),
+        "needs pr_number or pr_url",
+    ),
+    ("dev", [], moves.unblock, "is not blocked"),
+    ("dev", [], partial(moves.block, reason=""), "what blocks it is missing"),
+    ("dev", [moves.abandon], NEXT, "is abandoned"),
 ]
 
 
@@ -367,11 +378,11 @@ def test_a_forbidden_move_is_refused_with_its_cause(
 
 def test_phases_that_jq_went_through_count_as_completed() -> None:
     """It sets current_phase, and the list still says that the first one is in progress."""
-    state = beginnings.tdd("t", at(0), identifier="tdd-1")
+    state = first("tdd", "t", at(0), identifier="tdd-1")
     state.state_machine.current_phase = "commit"
     with pytest.raises(IllegalMove, match=r"not done: phase commit$"):
-        endings.complete(state, at(1))
-    state = endings.complete(phases.complete_phase(state, at(1)), at(2))
+        moves.complete(state, at(1))
+    state = moves.complete(moves.complete_phase(state, at(1)), at(2))
     assert state.workflow.status == "completed"
 
 
@@ -395,7 +406,7 @@ def test_what_was_written_by_hand_is_taken_as_it_was_meant() -> None:
         (2, "pending"),
         (3, "pending"),
     ]
-    after = tasks.start_task(state, at(1), tdd=False)
+    after = tasks.start_task(state, at(1), no_tdd=True)
     after = tasks.complete_task(after, at(2), commit="abc")
     told = after.to_json()
     assert [task.status for task in after.tasks] == ["completed", "completed", "pending"]
@@ -410,12 +421,12 @@ def test_what_was_written_by_hand_is_taken_as_it_was_meant() -> None:
 
 def test_steps_without_checkpoints_are_gone_through_in_order() -> None:
     """One after the other, and the phase waits for them."""
-    state = beginnings.other("x", "t", at(0), identifier="x-1", phases=["a", "b"])
+    state = first("x", "t", at(0), identifier="x-1", phases=["a", "b"])
     state.state_machine.phases[0].steps = ["one", {"name": "two"}]
     with pytest.raises(IllegalMove, match="left are one, two"):
-        phases.complete_phase(state, at(1))
+        moves.complete_phase(state, at(1))
     with pytest.raises(IllegalMove, match="not the current step"):
-        phases.complete_step(state, at(1), "two")
-    state = phases.complete_step(phases.complete_step(state, at(1)), at(2))
+        moves.complete_step(state, at(1), "two")
+    state = moves.complete_step(moves.complete_step(state, at(1)), at(2))
     assert state.state_machine.current_step is None
-    assert phases.complete_phase(state, at(3)).phase.name == "b"  # type: ignore[union-attr]
+    assert moves.complete_phase(state, at(3)).phase.name == "b"  # type: ignore[union-attr]

@@ -9,15 +9,15 @@ import shutil
 import unicodedata
 from pathlib import Path
 
-from holdfast import hooklog, simulate
+from holdfast.agents import Agent
+from holdfast.agents.claude import AGENT as CLAUDE
+from holdfast.agents.replies import Outcome
+from holdfast.config.project import Surroundings
 from holdfast.formats import registry
 from holdfast.hooks import full
-from holdfast.project import Surroundings
-from holdfast.room import Room
-from holdfast.testing import MovableClock, Project
-from holdfast.wire.agents.base import Agent
-from holdfast.wire.agents.claude import AGENT as CLAUDE
-from holdfast.wire.replies import Outcome
+from holdfast.records import hooklog
+from holdfast.testing import MovableClock, Project, simulate
+from holdfast.text.room import Room
 
 # Said here once more and otherwise than in plaintext.py, so that a slip there is noticed here.
 _HIDDEN = {
@@ -68,7 +68,7 @@ class House:
     def fire(self, raw: bytes, *arguments: str, by: Agent = CLAUDE) -> Outcome:
         """One hook, asked *by* an agent, whose answer and whose log have to be in order."""
         outcome = full.run(raw, self.surroundings, self.project.clock, arguments)
-        _is_in_order(outcome, by.takes.room)
+        _is_in_order(outcome, by.capabilities.room)
         self._nothing_was_unexpected()
         return outcome
 

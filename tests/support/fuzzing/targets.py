@@ -19,13 +19,16 @@ import orchestrated
 import pipework
 import skillwork
 from fuzzing.house import House, steers
-from holdfast import payloads, settings, simulate, transcribed
+from holdfast import agents
+from holdfast.agents import clients
+from holdfast.agents.late import transcripts
+from holdfast.config import settings
 from holdfast.errors import HoldfastError
 from holdfast.formats.gated import reviews
 from holdfast.formats.orchestrator import plan as task_document
 from holdfast.formats.pipeline import definitions
 from holdfast.hooks import statusline
-from holdfast.wire import agents
+from holdfast.testing import simulate
 
 _SAMPLES = Path(__file__).parents[2] / "samples"
 CORPUS = Path(__file__).parents[2] / "security" / "corpus"
@@ -86,9 +89,9 @@ def _hook(house: House, data: bytes) -> None:
 
 _OF_OTHERS = _encoded(
     *(
-        payloads.read(name, ".", agent)
+        clients.payload(name, ".", agent)
         for agent in agents.NAMES[1:]
-        for name in payloads.names(agent)
+        for name in clients.payload_names(agent)
     )
 )
 
@@ -132,7 +135,7 @@ def _transcript(house: House, data: bytes) -> None:
             payload = session.payload(
                 event, trigger="auto", prompt="go on", transcript_path=str(path)
             )
-            with mock.patch.object(transcribed, "_PATIENCE", 0.0):  # nobody writes the rest of it
+            with mock.patch.object(transcripts, "_PATIENCE", 0.0):  # nobody writes the rest of it
                 house.fire(simulate.encode(payload), "--agent", name, by=agents.named(name))
             path.write_bytes(data)
 
@@ -280,7 +283,7 @@ _COMMENTS = _encoded(
 def _documents(house: House, data: bytes) -> None:
     for read in (
         lambda: task_document.read(data.decode("utf-8", "replace")),
-        lambda: reviews.comments_of(data),
+        lambda: reviews.parse_comments(data),
     ):
         try:
             read()
@@ -293,7 +296,7 @@ def _documents(house: House, data: bytes) -> None:
 _STONE = {"name": "Pages", "at": "2026-01-01T00:00:00Z", "how": "completed", "declared": {}, "titles": {},
           "work": [], "archive": ".claude/holdfast/archive/x.json", "checkout": ""}  # fmt: skip
 _OWN = _encoded(
-    {"finished": {"canonical:name:pages": _STONE}, "ignored": {"canonical:name:x": "X"}, "untold": ["a line"]},
+    {"finished": {"canonical:name:pages": _STONE}, "ignored": {"canonical:name:x": "X"}, "notices": ["a line"]},
     {"path": "untracked/workflow-state/w/state-w-1.json", "good": _CANONICAL[0].decode(), "previous": None},
     {"changes": [{"path": "workflow/user-auth/workflow-state.json", "before": None, "after": "{}"}]},
 )  # fmt: skip
@@ -308,7 +311,6 @@ def _own(house: House, data: bytes) -> None:
         "copies/untracked%2Fworkflow-state%2Fw%2Fstate-w-1.json",
         "unfinished/gated-user-auth.json",
         "unfinished/pipeline.json",
-        "listings/x.json",
     ):
         house.put(f".claude/holdfast/{path}", data)
     house.compact()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from holdfast.clients import CLAUDE
+from holdfast.agents.clients import CLAUDE
 from otheragents.place import Place
 from realclient import client
 from realclient.client import PrintMode, print_mode

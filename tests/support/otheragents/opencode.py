@@ -14,7 +14,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, Self
 
-from holdfast import bridges
+from holdfast.agents import clients
 from otheragents.chat import Chat, ChatRequest
 from otheragents.network import private
 from otheragents.place import API_KEY, Place
@@ -166,7 +166,7 @@ class Opencode(Place):
 
     def plug(self, folder: Path, *program: str | Path) -> None:
         """The plugin by hand, in one of opencode's folders."""
-        text = bridges.for_opencode([str(word) for word in program])
+        text = clients.opencode_plugin([str(word) for word in program])
         self.write(folder / "plugins/holdfast.js", text)
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import npm
-from holdfast.clients import CLIENTS
+from holdfast.agents.clients import CLIENTS
 
 # What docs/agents/ says was seen in these.
 VERSIONS = {name: client.tried[-1] for name, client in CLIENTS.items() if client.said}

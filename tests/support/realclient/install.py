@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import npm
-from holdfast.clients import CLAUDE
+from holdfast.agents.clients import CLAUDE
 from npm import NotInstalled
 
 __all__ = ["NEWEST", "NotInstalled", "installed"]

@@ -1,56 +1,54 @@
-"""Where canonical states lie: untracked/workflow-state/<slug>/state-<slug>-<start>.json."""
+"""Read what canonical workflows lie in: their state files, and the markdown that may declare them."""
 
 from __future__ import annotations
 
-import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache, lru_cache, partial
+from heapq import nlargest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from holdfast import clock, versions
-from holdfast.digests import digest
-from holdfast.errors import StateOutOfReach, StateUnreadable
-from holdfast.formats.canonical import state as states
-from holdfast.formats.canonical.state import State, has_shape
-from holdfast.formats.canonical.tolerance import salvage
-from holdfast.records import Record, replace
-from holdfast.regular import decode_json, entries, read_file, read_settled_json
-from holdfast.store import LARGEST, Copies, Store
+from holdfast import clock
+from holdfast.errors import StateUnreadable
+from holdfast.files import ownjson
+from holdfast.files.inputs import MOST, Search
+from holdfast.files.regular import decode_json
+from holdfast.files.store import Store
+from holdfast.formats.canonical.sources import Looked
+from holdfast.formats.canonical.sources.claude_local import plan_among, read_local
+from holdfast.formats.canonical.sources.plan import read_plan
+from holdfast.formats.canonical.state import (
+    State,
+    has_shape,
+    is_nameless,
+    read,
+    salvage,
+    short_digest,
+)
+from holdfast.formats.engine.looking import FileKind, LoadedFile, Unusable
+from holdfast.patterns import pattern
+
+# States lie in untracked/workflow-state/<slug>/state-<slug>-<start>.json.
 
 FOLDER = "untracked/workflow-state"
 _LONGEST_SLUG = 80  # bytes; it stands twice in the path, and a name may have 255
+_START = pattern(r"[0-9]{8}_[0-9]{6}$")
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
     f"{name}{number}" for name in ("com", "lpt") for number in "0123456789¹²³"
 }
 
 
-class Held(Record):
-    """One state file as read: what it says, and what was wrong with it."""
+@dataclass(frozen=True)
+class StateFile(LoadedFile[Any]):
+    """One state file as read."""
 
-    path: Path
-    raw: bytes
-    mtime: float
     state: State
-    problems: tuple[str, ...] = ()
-    broken: bool = False  # not readable at all; *state* is the last good copy
     # What to say where it is only read: a newer Holdfast keeps it, or the file is out of reach.
     newer: str = ""
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing but the file itself has a part in it."""
-        return not (self.problems or self.broken or self.newer)
-
-
-class Unusable(Record):
-    """A file that lies where states lie, but tells nothing."""
-
-    path: Path
-    reason: str
-    broken: bool  # meant as a state and unreadable, as opposed to somebody else's JSON
-    out_of_reach: bool = False  # nobody knows what it says; it may be a state as good as any
+    lost_start: bool = False  # its created_at is missing or was changed, and has to be put back
 
 
 def slug(name: str) -> str:
@@ -64,120 +62,165 @@ def slug(name: str) -> str:
     full = "-".join(spaced.split())
     short = full.encode("utf-8", "ignore")[:_LONGEST_SLUG].decode("utf-8", "ignore").strip("-")
     if not short:
-        return f"workflow-{_mark(name)}"
-    return f"{short}-{_mark(name)}" if short != full or short in _WINDOWS_DEVICES else short
-
-
-def _mark(identity: str) -> str:
-    return digest(identity.encode("utf-8", "replace"))[:8]
+        return f"workflow-{short_digest(name)[:8]}"
+    return (
+        f"{short}-{short_digest(name)[:8]}" if short != full or short in _WINDOWS_DEVICES else short
+    )
 
 
 def path_for_new(store: Store, name: str, identity: str, now: datetime) -> Path:
     """Where a new workflow's file goes. A folder that another workflow has is not shared.
 
-    One that is empty is nobody's: who made it was killed before anything lay in it.
+    One that is empty is nobody's: whoever made it was killed before anything lay in it.
     """
     short = slug(name)
     folder = store.root / FOLDER / short
     if folder.exists() and any(folder.iterdir()):
-        short = f"{short}-{_mark(identity)}"
+        short = f"{short}-{short_digest(identity)[:8]}"
         folder = store.root / FOLDER / short
     return folder / f"state-{short}-{clock.for_names(now)}.json"
 
 
-class Found(NamedTuple):
-    """Where a state file lies."""
-
-    path: Path
-    direct: bool  # by no link, so that it lies where its path says
-
-
-def paths(root: Path) -> list[Path]:
-    """All state files, in the order of their names."""
-    return [each.path for each in found(root)]
-
-
-def found(root: Path) -> list[Found]:
-    """The same, listed by hand: a glob asks the system three times as often."""
-    base = os.path.join(root, *FOLDER.split("/"))
-    real = os.path.realpath(base) == base
-    return [
-        Found(Path(f"{base}{os.sep}{folder}{os.sep}{name}"), real and not linked)
-        for folder, name, linked in sorted(_entries(base))
+def paths(store: Store) -> list[Path]:
+    """Every state file, in the order of their names."""
+    found = [
+        file.path
+        for folder in store.entries(store.root / FOLDER)
+        for file in (store.entries(folder.path) if folder.is_dir() else ())
+        if file.name.endswith(".json") and not file.name.startswith(".")
     ]
+    return [Path(path) for path in sorted(found)]
 
 
-def any_in(root: Path) -> bool:
-    """Whether there is one at all."""
-    return any(_entries(os.path.join(root, *FOLDER.split("/"))))
+def _start_of(path: Path, mtime: float) -> str:
+    """When the workflow at *path* began, by the file's name, else by its time."""
+    named = _START.search(path.stem)
+    return clock.iso((named and clock.parse(named[0])) or clock.from_mtime(mtime))
 
 
-def _entries(base: str) -> Iterator[tuple[str, str, bool]]:
-    """Folder and name of each file, and whether a link is one of them."""
-    for folder in entries(base):
-        for each in entries(folder.path) if folder.is_dir() else ():
-            if each.name.startswith("state-") and each.name.endswith(".json"):
-                yield folder.name, each.name, folder.is_symlink() or each.is_symlink()
+class _Kind(FileKind[Any, StateFile]):
+    """A state with wrong fields is read as far as possible, and a newer Holdfast's is only read."""
 
+    def read(self, store: Store, path: Path) -> StateFile | Unusable:
+        file = super().read(store, path)
+        if isinstance(file, Unusable) and not path.name.startswith("state-"):
+            return replace(file, kind="foreign")  # what is no state may be anybody's
+        if isinstance(file, Unusable) or not file.out_of_reach:
+            return file
+        told = (
+            f"{store.relative(path)} could not be read: {file.problems[0]}; its last good copy is "
+            "used, and nothing is saved there until it can be"
+        )
+        return replace(file, problems=(), newer=file.newer or told)
 
-def read(store: Store, place: Found, now: datetime, earlier: Held | None = None) -> Held | Unusable:
-    """What the file at *place* holds; where it cannot be read, its last good copy.
+    def parse(self, raw: bytes) -> State:
+        return read(raw)
 
-    If it has not changed since it was read *earlier*, that is the answer.
-    """
-    path = place.path
-    if not place.direct and not store.holds(path):
-        return Unusable(path, "leads outside the project", broken=False)
-    try:
-        if earlier and read_file(path, LARGEST, within=store.root) == (earlier.raw, earlier.mtime):
-            return earlier
-        raw, mtime, data = read_settled_json(path, LARGEST, within=store.root)
-    except StateOutOfReach as error:
-        return _while_out_of_reach(store, path, error)
-    except StateUnreadable as error:
-        return _from_copy(store, path, error.reason)
-    newer = _newer(store, path, data)
-    if not isinstance(data, dict) or not has_shape(data):
-        if newer:
-            return Unusable(path, newer, broken=False)
-        if store.copies(path) is not None:
-            return _from_copy(store, path, "no canonical state any more")
-        return Unusable(path, "not a canonical state", broken=False)
-    state, problems = salvage(
-        data,
-        lambda: _good(store.copies(path)),
-        lambda: clock.iso(min(clock.from_mtime(mtime), now)),
-    )
-    # What is wrong for us may be right for the release that wrote it.
-    return Held(path, raw, mtime, state, () if newer else tuple(problems), newer=newer)
+    def load(
+        self, store: Store, path: Path, raw: bytes, mtime: float, data: dict[str, Any]
+    ) -> StateFile | Unusable:
+        newer = _newer(store, path, data)
+        if not has_shape(data) and not is_nameless(data):
+            return Unusable(path, newer, "foreign")
+        good = cache(lambda: self.good_copy(store.copies(path)))
+        state, problems = salvage(data, good, _start_of(path, mtime), path.parent.name)
+        if newer:  # what is wrong for us may be right for the release that wrote it
+            return StateFile(path, raw, mtime, state, newer=newer)
+        known = None if store.copied_since(path, mtime) else good()
+        stated, lost = clock.parse(str(data.get("created_at"))), "created_at" not in data
+        if known and state.continues(known) and clock.parse(known.created_at) != stated:
+            state, lost = state.replaced(created_at=known.created_at), True
+        return StateFile(path, raw, mtime, state, problems, lost_start=lost)
+
+    def from_copy(
+        self, store: Store, path: Path, problems: tuple[str, ...], data: dict[str, Any] | None
+    ) -> StateFile | Unusable:
+        file = super().from_copy(store, path, problems, data)
+        if isinstance(file, Unusable):
+            return file
+        made_at = clock.iso(clock.from_mtime(file.mtime))[:19]
+        newer = _newer(store, path, decode_json(file.raw))
+        return replace(file, instead=f"the last good copy, of {made_at}Z,", newer=newer)
 
 
 def _newer(store: Store, path: Path, data: object) -> str:
     kept = data.get("holdfast") if isinstance(data, dict) else None
-    return versions.left_alone("bookkeeping", store.relative(path), kept)
+    return ownjson.newer_version_warning(store.relative(path), kept)
 
 
-def _good(copies: Copies | None) -> State | None:
+def _has_shape(data: object) -> bool:
+    kept = data.get("holdfast") if isinstance(data, dict) else None
+    return has_shape(data) or is_nameless(data) or ownjson.is_newer(kept)
+
+
+KIND = _Kind("a canonical state", State, StateFile, _has_shape)
+
+
+# CLAUDE.local.md and the plans.
+
+LOCAL = "CLAUDE.local.md"
+# A clone may have any number, and each that is in progress gets a state of its own.
+_MOST_READ, _MOST_DECLARED = 1_000, 100  # plans
+
+
+def look_at_markdown(store: Store, globs: Sequence[str]) -> list[Looked]:
+    """Every source that is there, and what it declares."""
+    # A glob such as *.md covers CLAUDE.local.md as well; it is no plan.
+    search = Search(store.root, store.inputs)
+    plans = sorted({path for pattern in globs for path in search.find(pattern)} - {LOCAL})
+    read = plans
+    if len(plans) > _MOST_READ:
+        read = sorted(nlargest(_MOST_READ, plans, key=partial(_edited_at, store)))
+    sources = [LOCAL, *read] if store.exists(store.root / LOCAL) else read
+    looked = [_look_at(store, path, plans) for path in sources]
+    in_progress = [
+        source.declaration for source in looked if source.declaration and source.path != LOCAL
+    ]
+    in_progress.sort(key=lambda plan: plan.mtime, reverse=True)
+    left = {plan.path for plan in in_progress[_MOST_DECLARED:]}
+    reason = "left out, since too many plans are in progress"
+    looked = [
+        Looked(source.path, None, reason) if source.path in left else source for source in looked
+    ]
+    troubles = []
+    if search.is_over:
+        troubles.append(f"not searched to the end: more than {MOST:,} names")
+    if len(read) < len(plans):
+        troubles.append(
+            f"of {len(plans):,}, only the {_MOST_READ:,} that were edited last were read"
+        )
+    if left:
+        troubles.append(
+            f"{len(left):,} in progress were left out, {_MOST_DECLARED} edited later count"
+        )
+    return looked + [Looked("plans", None, line, trouble=line) for line in troubles]
+
+
+def _edited_at(store: Store, path: str) -> float:
+    status = store.inputs.stat(store.root / path)
+    return status.st_mtime if status else 0.0
+
+
+def _look_at(store: Store, path: str, plans: Sequence[str]) -> Looked:
     try:
-        return states.read(copies.good.encode()) if copies else None
-    except ValueError:
-        return None
+        data, mtime = store.read(store.root / path)
+    except StateUnreadable as error:
+        return Looked(path, None, error.reason, trouble=f"not read: {error.reason}")
+    if path != LOCAL:
+        return _parsed_plan(data, path, mtime)
+    return _parsed_local(
+        data, mtime, tuple(p for p in plans if store.inputs.is_file(store.root / p))
+    )
 
 
-def _while_out_of_reach(store: Store, path: Path, error: StateOutOfReach) -> Held | Unusable:
-    there = _from_copy(store, path, error.reason)
-    if isinstance(there, Unusable):
-        return replace(there, broken=False, out_of_reach=True)
-    told = f"{store.relative(path)} could not be read: {error.reason}; its last good copy is used, "
-    told += "and nothing is saved there until it can be"
-    return replace(there, problems=(), broken=False, newer=there.newer or told)
+# A save looks once more inside the lock, where hardly anything has changed.
 
 
-def _from_copy(store: Store, path: Path, reason: str) -> Held | Unusable:
-    copies = store.copies(path)
-    good = _good(copies)
-    if copies is None or good is None:
-        return Unusable(path, reason, broken=True)
-    raw = copies.good.encode()
-    newer = _newer(store, path, decode_json(raw))
-    return Held(path, raw, copies.mtime, good, (reason,), broken=True, newer=newer)
+@lru_cache(maxsize=_MOST_DECLARED)
+def _parsed_plan(data: bytes, path: str, mtime: float) -> Looked:
+    return read_plan(data, path=path, mtime=mtime)
+
+
+@lru_cache(maxsize=1)
+def _parsed_local(data: bytes, mtime: float, plans: Sequence[str]) -> Looked:
+    return read_local(data, path=LOCAL, mtime=mtime, find_plan=partial(plan_among, plans))

@@ -1,186 +1,124 @@
 """What agents and people do to a canonical workflow: start, advance, note, complete, undo.
 
-Each command takes the lock, syncs, makes its one change and saves, so that a change in the markdown
+Each command takes the lock, looks, makes its one change and saves, so that a change in the markdown
 that no hook has seen yet is never lost to it.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
-from itertools import chain
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from holdfast import clock, ledger
+from holdfast import clock
 from holdfast.errors import IllegalMove, NewerRecord, NoSuchWorkflow, StateUnreadable
-from holdfast.formats.base import Place
-from holdfast.formats.canonical import endings, files, identity, saving
+from holdfast.files.regular import decode_json
+from holdfast.files.store import COMMAND_WAIT
+from holdfast.formats.canonical import format as canonical
+from holdfast.formats.canonical import matching
 from holdfast.formats.canonical import view as views
-from holdfast.formats.canonical.files import Held
+from holdfast.formats.canonical.files import StateFile
+from holdfast.formats.canonical.format import FORMAT
+from holdfast.formats.canonical.matching import by_name, by_plan
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.state import KnownPhase, State
-from holdfast.formats.canonical.tolerance import salvage
-from holdfast.formats.canonical.unite import normal_reading
-from holdfast.formats.canonical.view import Known, View
-from holdfast.records import Record, made, replace
-from holdfast.regular import decode_json
-from holdfast.store import COMMAND_WAIT
+from holdfast.formats.canonical.sources.values import normal_reading
+from holdfast.formats.canonical.state import Bookkeeping, KnownPhase, State, blank, salvage
+from holdfast.formats.canonical.view import Merged, View
+from holdfast.formats.engine.workflow import Place
+from holdfast.records import ledger
+from holdfast.records.ledger import Tombstone
 
 
-class Beginning(Record):
-    """What `start` is told. What is left out stays as the markdown declares it, if it does."""
+class Beginning(NamedTuple):
+    """What `start` was given. What is left out stays as the markdown declares it, if it does."""
 
     name: str
     kind: str | None = None
     phases: Sequence[str] = ()
     reading: Sequence[str] = ()
     reminders: Sequence[str] = ()
-    context: dict[str, Any] = made(factory=dict)
+    context: dict[str, Any] = {}  # noqa: RUF012  # nobody changes it
     apart: bool = False  # from a plan that is among the reading
 
 
-def start(place: Place, beginning: Beginning) -> Known:
+def start(place: Place, beginning: Beginning) -> Merged:
     """Begin a formal workflow; one that markdown declares already takes these facts on.
 
     A plan among the reading that no workflow is kept for makes the two one workflow.
     """
     reading = [normal_reading(item) for item in beginning.reading]
-    name = identity.by_name(beginning.name)
+    key = by_name(beginning.name)
     with place.store.lock(COMMAND_WAIT):
         view = views.look(place)
-        known = next((each for each in view.known if _is_called(each, name)), None)
-        if known and known.held:
+        named = (known for known in view.entries if key in {*known.keys, by_name(known.name)})
+        known = next(named, None)
+        if known and known.file:
+            phase = known.state.phase
             raise IllegalMove(
-                f"{known.state.workflow!r} is kept already, in phase "
-                f"{known.state.phase.current}/{known.state.phase.total}",
+                f"{known.name!r} is kept already, in phase {phase.current}/{phase.total}",
                 hint="Advance it with `holdfast phase`, or end it with `holdfast complete`.",
             )
         if known is None and not beginning.apart:
-            known = _by_plan(place, view, reading)
+            known = _by_plan(view, reading)
         if known and known.standing == "finished":  # begun anew, and not where it ended
-            known = replace(known, state=merge(views.inputs(place, None, known.group, known.key)))
+            known = known._replace(state=merge(place, None, known.group, known.key))
         state = _begun(place, beginning, reading, known)
-        begun = Known(known.key if known else name, state, None, known.group if known else None)
-        for key in {begun.key, name, *(begun.group.keys if begun.group else ())}:
-            view.ledger.finished.pop(key, None)
-            view.ledger.ignored.pop(key, None)
-        ledger.save(place.store, view.ledger, place.now)
-        return _save(place, begun, state, phases=_numbered(beginning.phases))
+        begun = Merged(known.key if known else key, state, group=known.group if known else None)
+        for ended in {key, *begun.keys}:
+            view.ledger.finished.pop(ended, None)
+            view.ledger.ignored.pop(ended, None)
+        ledger.save(place.store, view.ledger)
+        return FORMAT.put(place, begun.path, state, begun)
 
 
-def _is_called(known: Known, name: str) -> bool:
-    keys = {known.key, *(known.group.keys if known.group else ())}
-    return name in keys or identity.by_name(known.state.workflow) == name
-
-
-def _by_plan(place: Place, view: View, reading: Sequence[str]) -> Known | None:
+def _by_plan(view: View, reading: Sequence[str]) -> Merged | None:
     """The workflow of a plan in progress among *reading* that has no state yet."""
-    for item in reading:
-        path = item.removeprefix("@")
-        if not identity.is_plan(path, place.settings.plans):
-            continue
-        known = view.find(identity.by_plan(path))
-        if known and known.held is None:
-            return known
-    return None
+    plans = (view.find(by_plan(item.removeprefix("@"))) for item in reading)
+    return next((known for known in plans if known and known.file is None), None)
 
 
-def _begun(place: Place, beginning: Beginning, reading: list[str], declared: Known | None) -> State:
-    """The first state: what is declared already, with what `start` was told on top."""
-    base = declared.state if declared else _blank(place, beginning.name)
-    phase = base.phase
+def _begun(
+    place: Place, beginning: Beginning, reading: list[str], declared: Merged | None
+) -> State:
+    """The first state: what is declared already, with what `start` was given on top."""
+    base = declared.state if declared else blank(clock.iso(place.now), beginning.name)
+    phase, kept = base.phase, base.holdfast
     if beginning.phases:
         names = [name.casefold() for name in beginning.phases]
         known = declared is not None and phase.name.casefold() in names
         number = names.index(phase.name.casefold()) + 1 if known else 1
         if declared and not known and phase.total == len(names):
             number = phase.current
-        place_of = {"current": number, "total": len(names), "name": beginning.phases[number - 1]}
-        phase = replace(phase, **place_of)
-    added = {
-        "workflow": beginning.name,
-        "workflow_type": beginning.kind or base.workflow_type,
-        "phase": phase,
-        "required_reading": list(dict.fromkeys([*base.required_reading, *reading])),
-        "key_reminders": list(dict.fromkeys([*base.key_reminders, *beginning.reminders])),
-        "context": {**base.context, **beginning.context},
-    }
-    return replace(base, **added)
-
-
-def _blank(place: Place, name: str) -> State:
-    return State.of(
-        {
-            "workflow": name,
-            "workflow_type": "custom",
-            "phase": {"current": 1, "total": 1, "name": "Phase 1", "status": "in_progress"},
-            "required_reading": [],
-            "created_at": clock.iso(place.now),
+        name = beginning.phases[number - 1]
+        phase = phase.model_copy(update={"current": number, "total": len(names), "name": name})
+        kept = kept or Bookkeeping(identity=by_name(beginning.name), changed_at=base.created_at)
+        numbered = [KnownPhase(number=at, name=name) for at, name in enumerate(beginning.phases, 1)]
+        own = kept.own.model_copy(update={"phases": True})
+        kept = kept.model_copy(update={"phases": numbered, "own": own})
+    return base.model_copy(
+        update={
+            "workflow": beginning.name,
+            "workflow_type": beginning.kind or base.workflow_type,
+            "phase": phase,
+            "required_reading": list(dict.fromkeys([*base.required_reading, *reading])),
+            "key_reminders": list(dict.fromkeys([*base.key_reminders, *beginning.reminders])),
+            "context": {**base.context, **beginning.context},
+            "holdfast": kept,
         }
     )
 
 
-def _numbered(names: Sequence[str]) -> list[KnownPhase]:
-    return [KnownPhase(number=number, name=name) for number, name in enumerate(names, 1)]
-
-
-def change(place: Place, key: str, mutate: Callable[[State], State]) -> Known:
-    """Apply *mutate* to the workflow *key* as it is now, inside the lock."""
-    with place.store.lock(COMMAND_WAIT):
-        known = _changeable(views.look(place), key)
-        return _save(place, known, mutate(known.state))
-
-
-def _find(view: View, key: str) -> Known:
-    known = view.find(key)
-    if known is None:
-        raise NoSuchWorkflow("the workflow has gone meanwhile", hint="See holdfast list.")
-    return known
-
-
-def touch(place: Place, key: str) -> None:
-    """Somebody takes the workflow up: it is not stale any more."""
-
-    def mutate(state: State) -> State:
-        if state.holdfast is None:
-            return state
-        kept = replace(state.holdfast, changed_at=clock.iso(place.now))
-        return replace(state, holdfast=kept)
-
-    change(place, key, mutate)
-
-
-def _changeable(view: View, key: str) -> Known:
-    """One that is being worked on, or whose file is at least still there."""
-    known = _find(view, key)
-    if known.standing == "ignored" or (known.standing == "finished" and known.held is None):
-        name = known.state.workflow
-        raise IllegalMove(
-            f"{name!r} is {known.standing}: {known.remark}",
-            hint=f"Take it up again: holdfast resume {name!r}",
-        )
-    saving.check(known.held)
-    return known
-
-
-def _save(place: Place, known: Known, state: State, phases: Sequence[KnownPhase] = ()) -> Known:
-    """Merge *state*, changed just now, with the declarations and write it."""
-    now = Held(Path(), b"", place.now.timestamp(), state)
-    merged = merge(views.inputs(place, now, known.group, known.key))
-    if phases and merged.holdfast:
-        own = replace(merged.holdfast.own, phases=True)
-        kept = replace(merged.holdfast, phases=list(phases), own=own)
-        merged = replace(merged, holdfast=kept)
-    saving.write(place, known, merged)
-    return _find(views.look(place), known.key)
-
-
-# One function a command, from state to state.
+# The moves, from state to state.
 
 
 def to_phase(
-    state: State, number: int | None, name: str | None, status: str | None, total: int | None
+    state: State,
+    _at: str,
+    number: int | None = None,
+    *,
+    called: str | None = None,
+    status: str | None = None,
+    total: int | None = None,
 ) -> State:
     """The phase *number*, by default the next one. Its name is known from the plan or given."""
     was = state.phase
@@ -195,91 +133,95 @@ def to_phase(
             )
         raise IllegalMove(f"there is no phase {number} of {total}", hint="See --total.")
     known = state.holdfast.phases if state.holdfast else []
-    names = {each.number: each.name for each in known}
+    names = {phase.number: phase.name for phase in known}
     moved = number != was.current
-    fallback = names.get(number, f"Phase {number}") if moved else was.name
-    phase = {
-        "current": number,
-        "total": total,
-        "name": name or fallback,
-        "status": status or ("in_progress" if moved else was.status),
-    }
-    changed = replace(state, phase=replace(was, **phase))
-    return changed if phase["status"] == "blocked" else _without(changed, "blocked_by")
+    name = called or (names.get(number, f"Phase {number}") if moved else was.name)
+    status = status or ("in_progress" if moved else was.status)
+    changed = state.with_phase(current=number, total=total, name=name, status=status)
+    return changed if status == "blocked" else _without_reason(changed)
 
 
-def blocked(state: State, reason: str) -> State:
-    phase = replace(state.phase, status="blocked")
+def blocked(state: State, _at: str, reason: str) -> State:
     context = {**state.context, "blocked_by": reason} if reason else state.context
-    return replace(state, phase=phase, context=context)
+    return state.with_phase(status="blocked").model_copy(update={"context": context})
 
 
-def unblocked(state: State) -> State:
+def unblocked(state: State, _at: str) -> State:
     if state.phase.status != "blocked":
         raise IllegalMove(f"{state.workflow!r} is not blocked")
-    phase = replace(state.phase, status="in_progress")
-    return _without(replace(state, phase=phase), "blocked_by")
+    return _without_reason(state.with_phase(status="in_progress"))
 
 
-def _without(state: State, key: str) -> State:
-    context = {name: value for name, value in state.context.items() if name != key}
-    return replace(state, context=context)
+def _without_reason(state: State) -> State:
+    context = {key: value for key, value in state.context.items() if key != "blocked_by"}
+    return state.model_copy(update={"context": context})
 
 
-def with_items(state: State, field: str, add: Sequence[str], drop: Sequence[str]) -> State:
-    """*field* with items added at its end and others taken out."""
-    current = list(getattr(state, field))
-    missing = [item for item in drop if item not in current]
+def _noted(state: State, field: str, add: Any, drop: Sequence[str]) -> State:
+    there = getattr(state, field)
+    missing = [item for item in drop if item not in there]
     if missing:
         raise IllegalMove(f"not there: {missing[0]}", hint="See holdfast show.")
-    kept = [item for item in current if item not in drop]
-    return replace(state, **{field: list(dict.fromkeys([*kept, *add]))})
+    kept = [item for item in there if item not in drop]
+    if field == "context":
+        return state.model_copy(update={field: {**{key: there[key] for key in kept}, **add}})
+    return state.model_copy(update={field: list(dict.fromkeys([*kept, *add]))})
 
 
-def with_context(state: State, values: dict[str, Any], drop: Sequence[str]) -> State:
-    context = {key: value for key, value in state.context.items() if key not in drop}
-    return replace(state, context={**context, **values})
+def note(
+    place: Place, key: str, field: str, add: Any, drop: Sequence[str]
+) -> tuple[Merged, Merged]:
+    """Add to the reading, the reminders or the context, and take *drop* out; what it was, and is.
+
+    Nothing is changed where markdown declares one of *drop*: it would come back by itself.
+    """
+    with place.store.lock(COMMAND_WAIT):
+        view = views.look(place)
+        known = canonical.find_changeable(view, key)
+        state = _noted(known.state, field, add, drop)
+        now = StateFile(known.path, b"", place.now.timestamp(), state)
+        merged = merge(place, now, known.group, known.key)
+        still = [item for item in drop if item in getattr(merged, field)]
+        if still:
+            paths = " or ".join(source.path for source in known.declarations)
+            raise IllegalMove(f"declared in markdown: {still[0]}", hint=f"Remove it from {paths}.")
+        return known, FORMAT.write(view, known, merged)
 
 
 # The end, and back from it.
 
 
-def complete(place: Place, key: str) -> ledger.Tombstone:
+def complete(place: Place, key: str) -> Tombstone:
     """Archive the last state, delete the file, and see that it does not come back by itself."""
     store = place.store
     with store.lock(COMMAND_WAIT):
         view = views.look(place)
-        known = _find(view, key)
-        if known.held is None and (stone := _stone_over(view, known)):
-            raise already_ended(stone)
-        state = known.state
-        older = [each for each in view.superseded if _same(each.state, state)]
-        saving.check(known.held, known.absorbed, *older)
+        known = view.find(key)
+        if known is None:
+            raise NoSuchWorkflow("the workflow no longer exists", hint="See holdfast list.")
+        if known.file is None and known.group:
+            resting = matching.resting(store, view.ledger, known.group, place.checkout)
+            if resting:  # the tombstone of a workflow that markdown still declares
+                raise already_ended(resting[0])
+        name = by_name(known.name)
+        older = [file for file in view.superseded if by_name(file.state.workflow) == name]
+        canonical.refuse_newer(known.file, known.absorbed, *older)
         view.ledger.check()
-        name = known.held.path.name if known.held else f"{files.slug(state.workflow)}.json"
-        archive = store.archive(name, place.stamp, state.encode())
-        tombstone = endings.tombstone(
-            state.workflow,
-            known.declarations,
-            at=clock.iso(place.now),
-            how="completed",
-            archive=store.relative(archive),
-            checkout=place.checkout,
-        )
+        tombstone = canonical.bury(place, known, "completed")
         view.ledger.finished[key] = tombstone
-        for each in (key, *(known.group.keys if known.group else ())):
-            view.ledger.ignored.pop(each, None)
-        ledger.save(store, view.ledger, place.now)
-        for held in [known.absorbed, *older]:
-            if held:
-                saving.retire(place, held)
-        if known.held:
-            store.remove(known.held.path)
-            store.forget(known.held.path)
+        for ignored in known.keys:
+            view.ledger.ignored.pop(ignored, None)
+        ledger.save(store, view.ledger)
+        for file in [known.absorbed, *older]:
+            if file:
+                canonical.retire(place, file)
+        if known.file:
+            store.remove(known.file.path)
+            store.forget(known.file.path)
     return tombstone
 
 
-def already_ended(stone: ledger.Tombstone) -> IllegalMove:
+def already_ended(stone: Tombstone) -> IllegalMove:
     """What is said to whoever wants to end it once more."""
     command = shlex.join(["holdfast", "resume", stone.name])
     return IllegalMove(
@@ -287,72 +229,63 @@ def already_ended(stone: ledger.Tombstone) -> IllegalMove:
     )
 
 
-def _stone_over(view: View, known: Known) -> ledger.Tombstone | None:
-    """The tombstone of a workflow that markdown still declares."""
-    place, group = view.place, known.group
-    resting = endings.resting(place.store, view.ledger, group, place.checkout) if group else None
-    return resting[0] if resting else None
-
-
-def _same(state: State, other: State) -> bool:
-    return identity.by_name(state.workflow) == identity.by_name(other.workflow)
-
-
-def revive(place: Place, key: str) -> Known:
+def revive(place: Place, key: str) -> Merged:
     """Bring an ended workflow back as it was when it ended."""
     store = place.store
     with store.lock(COMMAND_WAIT):
         view = views.look(place)
         tombstone = view.ledger.finished.pop(key, None)
         if tombstone is None:  # the disk fails, or somebody was quick
-            raise NoSuchWorkflow("it was not found among those that have ended any more")
+            raise NoSuchWorkflow("it is no longer among those that have ended")
         try:
-            state = endings.last_state(store, tombstone)
+            state = matching.last_state(store, tombstone)
         except (StateUnreadable, ValueError) as error:
             raise NoSuchWorkflow(f"the archive of {tombstone.name!r} is gone: {error}") from error
         view.ledger.check()
         known = view.find(key)
         # The state first: whoever is killed in between has the workflow, and a tombstone beside it
         # that nobody looks at. The other way round neither would be left.
-        revived = _save(place, Known(key, state, None, known.group if known else None), state)
-        ledger.save(store, view.ledger, place.now)
+        ended = Merged(key, state, group=known.group if known else None)
+        revived = FORMAT.put(place, ended.path, state, ended)
+        ledger.save(store, view.ledger)
         return revived
 
 
-def undo(place: Place, key: str) -> Known:
+def undo(place: Place, key: str) -> Merged:
     """Put back what the state said before its last change; once more undoes the undoing."""
     with place.store.lock(COMMAND_WAIT):
-        known = _changeable(views.look(place), key)
-        if known.held and (line := place.store.copies_left_alone(known.held.path)):
+        view = views.look(place)
+        known = canonical.find_changeable(view, key)
+        if known.file and (line := place.store.newer_copies_warning(known.file.path)):
             raise NewerRecord(line)
-        copies = place.store.copies(known.held.path) if known.held else None
+        copies = place.store.copies(known.file.path) if known.file else None
         if copies is None or copies.previous is None:
-            raise IllegalMove(f"there is no earlier state of {known.state.workflow!r}")
+            raise IllegalMove(f"there is no earlier state of {known.name!r}")
         data = decode_json(copies.previous.encode())
         if not isinstance(data, dict):
-            raise IllegalMove(f"the earlier state of {known.state.workflow!r} cannot be read")
-        previous, _ = salvage(data, lambda: known.state, lambda: known.state.created_at)
+            raise IllegalMove(f"the earlier state of {known.name!r} cannot be read")
+        previous, _ = salvage(data, lambda: known.state)
         # The markdown has not changed by this: what we know of it stays as it is now.
-        restored = replace(previous, holdfast=known.state.holdfast)
-        return _save(place, known, restored)
+        began = {"created_at": known.state.created_at}
+        restored = previous.model_copy(update={"holdfast": known.state.holdfast, **began})
+        return FORMAT.put(place, known.path, restored, known)
 
 
 def ended_since(place: Place, moment: str) -> str | None:
     """The key of the workflow that ended last, if that was after *moment*."""
-    return next((key for key, at, _ in _latest_first(place) if at > moment), None)
+    return next((key for key, stone in _latest_first(place) if stone.at > moment), None)
 
 
 def ended_called(place: Place, name: str, *, whole: bool) -> str | None:
     """The key of the workflow of that name that ended last; unless *whole*, its beginning will do."""
     wanted = name.casefold()
-    names = [(key, each.casefold()) for key, _, each in _latest_first(place)]
-    same = (key for key, each in names if each == wanted)
-    begun = (key for key, each in names if each.startswith(wanted) and not whole)
-    return next(chain(same, begun), None)
+    ended = [(key, stone.name.casefold()) for key, stone in _latest_first(place)]
+    same = [key for key, name in ended if name == wanted]
+    begun = [key for key, name in ended if name.startswith(wanted) and not whole]
+    return next(iter(same + begun), None)
 
 
-def _latest_first(place: Place) -> list[tuple[str, str, str]]:
-    """Key, end and name of each workflow that has ended."""
-    entries = ledger.load(place.store).finished.items()
-    found = [(key, each.at, each.name) for key, each in entries]
-    return sorted(found, key=lambda each: each[1], reverse=True)
+def _latest_first(place: Place) -> list[tuple[str, Tombstone]]:
+    """Each workflow that has ended."""
+    ended = ledger.load(place.store).finished.items()
+    return sorted(ended, key=lambda entry: entry[1].at, reverse=True)

@@ -1,34 +1,77 @@
-"""The canonical state file: its model, reading it and writing it.
+"""The canonical state file: its models, how it is read and how it is written.
 
-The document's fields are checked; fields that it does not name are kept as they are. What is only
-Holdfast's own lies under the key "holdfast".
+Fields that the document does not name are kept as they are. What is only ours lies under the key
+"holdfast". A strict reader would reject a whole file for one wrong field. `salvage` reads a usual
+slip as it was meant ("3/5 - Build" for a phase, one text for a list of texts) and takes what makes no
+sense from the last good copy, else from a default. What stood there is written back.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, get_args
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Self, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SkipValidation,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
 from holdfast import clock
-from holdfast.formats.canonical import shapes
-from holdfast.formats.canonical.declaration import Declaration, Status, WorkflowType
-from holdfast.formats.canonical.shapes import Field, Look, Unfit, Wrong
-from holdfast.records import Record, made, replace
-from holdfast.regular import decode_json
-from holdfast.versions import KNOWN
+from holdfast.files.fingerprints import digest
+from holdfast.files.ownjson import VERSION
+from holdfast.files.regular import decode_json
+from holdfast.formats.canonical.sources import Declaration, PhaseMark, Status, WorkflowType
+from holdfast.formats.canonical.sources.phase_marks import phase_of
+from holdfast.formats.canonical.sources.statuses import status_for, status_of
+from holdfast.formats.engine.strictness import problems_of
 
 
-class Phase(Record):
+class Record(BaseModel):
+    """A part of a state; unlike pydantic's own, it is written without what it does not say."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class OpenRecord(Record):
+    """One that keeps fields which it does not name, in their order."""
+
+    # Not pydantic's `extra`, which takes no names that UTF-8 cannot hold.
+    more: Annotated[dict[str, Any], SkipValidation] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_more(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        known = cls.model_fields.keys() - {"more"}
+        more = {name: value for name, value in data.items() if name not in known}
+        return {**{name: data[name] for name in known if name in data}, "more": more}
+
+
+Name = Annotated[str, StringConstraints(pattern=r"\S")]  # something to read
+
+
+class Phase(OpenRecord):
     """Where the work is; moves as one, but for its status."""
 
-    current: int
-    total: int
-    name: str
+    current: int = Field(ge=1)
+    total: int = Field(ge=1)
+    name: Name
     status: Status
-    more: dict[str, Any] = made(factory=dict)
 
 
-class Mark(Record):
+class StatedPhase(Record):
     """A phase as a source stated it, with what it left out."""
 
     current: int | None = None
@@ -36,40 +79,28 @@ class Mark(Record):
     name: str | None = None
 
 
-class Seen(Record):
+class LastStatement(Record):
     """What a source said when we last looked: the base of the three-way merge."""
 
     workflow: str | None = None
     workflow_type: str | None = None
-    phase: Mark | None = None
+    phase: StatedPhase | None = None
     status: str | None = None
     required_reading: list[str] | None = None
     key_reminders: list[str] | None = None
     context: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, declaration: Declaration) -> Seen:
-        phase = declaration.phase
-        return cls(
-            workflow=declaration.workflow,
-            workflow_type=declaration.workflow_type,
-            phase=Mark(phase.current, phase.total, phase.name) if phase else None,
-            status=declaration.status,
-            required_reading=_as_list(declaration.required_reading),
-            key_reminders=_as_list(declaration.key_reminders),
-            context=declaration.context,
-        )
+    def said_by(cls, source: Declaration | State) -> LastStatement:
+        """What *source* says of all that a merge compares."""
+        return cls.model_validate(source)
 
-    def over(self, earlier: Seen | None) -> Seen:
-        """The same, with what is not mentioned any more as it was *earlier*."""
+    def over(self, earlier: LastStatement | None) -> LastStatement:
+        """These values, with those that are no longer mentioned taken from *earlier*."""
         if earlier is None:
             return self
         mentioned = {name: value for name, value in vars(self).items() if value is not None}
-        return replace(earlier, **mentioned)
-
-
-def _as_list(items: tuple[str, ...] | None) -> list[str] | None:
-    return None if items is None else list(items)
+        return earlier.model_copy(update=mentioned)
 
 
 class KnownPhase(Record):
@@ -81,201 +112,177 @@ class KnownPhase(Record):
     gate: str | None = None
 
 
-MOST_BRANCHES = 20
-
-
-class Own(Record):
+class OwnAdditions(Record):
     """What came into the file by a command or by hand, and not from markdown."""
 
-    required_reading: list[str] = made(factory=list)
-    key_reminders: list[str] = made(factory=list)
-    context: list[str] = made(factory=list)
+    required_reading: list[str] = []
+    key_reminders: list[str] = []
+    context: list[str] = []
     phases: bool = False  # the list of phases was given to `start`
 
 
-class Bookkeeping(Record):
-    """What Holdfast alone knows of the workflow."""
+class Bookkeeping(OpenRecord):
+    """What only Holdfast knows of the workflow."""
 
+    version: int = VERSION
     identity: str
-    changed_at: str  # last change by an agent or a person, not by a hook's save
-    version: int = KNOWN["bookkeeping"]
     branch: str | None = None
+    changed_at: str  # last change by an agent or a person, not by a hook's save
     next_action: str | None = None
     gate: str | None = None
-    phases: list[KnownPhase] = made(factory=list)
-    open_items: list[str] = made(factory=list)  # digests of the plan's open checkboxes
-    seen: dict[str, Seen] = made(factory=dict)  # by source: local, plan, saved
+    phases: list[KnownPhase] = []
+    open_items: list[str] = []  # digests of the plan's open checkboxes
+    seen: dict[str, LastStatement] = {}  # by source: local, plan, saved
     checkout: str | None = None  # the branch on which the plan was seen so
-    elsewhere: dict[str, Seen] = made(factory=dict)  # what it said on other branches
-    own: Own = made(factory=Own)
+    elsewhere: dict[str, LastStatement] = {}  # what it said on other branches
+    own: OwnAdditions = OwnAdditions()
     saved_at: str | None = None
     saved_by: str | None = None
-    more: dict[str, Any] = made(factory=dict)
+
+    def next_and_gate(self, phase: Phase) -> tuple[str | None, str | None]:
+        """Next action and gate of a state that nothing declares, while it is in the phase it was in."""
+        if self.phases:
+            return of_phase(phase, self.phases)
+        saved = self.seen.get("saved")
+        then = saved.phase.current if saved and saved.phase else None
+        return (self.next_action, self.gate) if then == phase.current else (None, None)
 
 
-class State(Record):
+def of_phase(phase: Phase, phases: list[KnownPhase]) -> tuple[str | None, str | None]:
+    """What the list of phases has as next action and gate, if it counts as the state does."""
+    if max((known.number for known in phases), default=0) != phase.total:
+        return None, None
+    here = next((known for known in phases if known.number == phase.current), None)
+    return (here.next_action, here.gate) if here else (None, None)
+
+
+def names_of(phases: list[KnownPhase]) -> dict[int, str]:
+    return {phase.number: phase.name for phase in phases}
+
+
+def complete_mark(mark: StatedPhase, was: Phase, phases: list[KnownPhase]) -> dict[str, Any]:
+    """Current, total and name, with what *mark* leaves out filled from what is known."""
+    names = names_of(phases)
+    if mark.total and names and max(names) != mark.total:
+        names = {}  # counted otherwise, so its numbers are about something else
+    current = mark.current
+    if current is None and mark.name:
+        wanted = mark.name.casefold()
+        current = next((n for n, name in names.items() if name.casefold() == wanted), None)
+    current = current or was.current
+    total = mark.total or max(names, default=was.total)
+    same = was.name if was.current == current else f"Phase {current}"
+    name = mark.name or names.get(current) or same
+    return {"current": current, "total": max(total, current), "name": name}
+
+
+def _or_nothing(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    # Scribbled over, it counts as missing: the merge then has no base and loses nothing.
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+def _null_as(kind: type[dict[str, Any] | list[str]]) -> BeforeValidator:
+    return BeforeValidator(lambda value: kind() if value is None else value)
+
+
+def _time(value: str) -> str:
+    if clock.parse(value) is None:
+        raise ValueError("a time in ISO 8601, such as 2025-12-09T14:30:52Z")
+    return value
+
+
+class State(OpenRecord):
     """One workflow, as the canonical document defines it."""
 
-    workflow: str
+    workflow: Name
     workflow_type: WorkflowType
     phase: Phase
     required_reading: list[str]
-    created_at: str
-    context: dict[str, Any] = made(factory=dict)
-    key_reminders: list[str] = made(factory=list)
-    holdfast: Bookkeeping | None = None
-    more: dict[str, Any] = made(factory=dict)
+    context: Annotated[dict[str, Any], _null_as(dict)] = {}
+    key_reminders: Annotated[list[str], _null_as(list)] = []
+    created_at: Annotated[str, AfterValidator(_time)]
+    holdfast: Annotated[Bookkeeping | None, WrapValidator(_or_nothing)] = None
+    # By field: what stands in the file, and what it is read as; of a phase's field, the phase.
+    _odd: dict[str, tuple[Any, Any]] = PrivateAttr(default_factory=dict)
 
     @classmethod
-    def of(cls, data: object) -> State:
-        """The state that *data* says, or Unfit."""
-        look = Look()
-        state = _STATE(look, data, None)
-        if look.wrong:
-            raise Unfit(look.wrong)
-        return state  # type: ignore[no-any-return]  # the shape makes it
+    def of_json(cls, data: dict[str, Any]) -> Self:
+        return cls.model_validate(data)
 
     @property
     def finished(self) -> bool:
         return self.phase.status == "completed" and self.phase.current >= self.phase.total
 
-    def content(self) -> dict[str, Any]:
+    @property
+    def status(self) -> Status:
+        return self.phase.status
+
+    def with_phase(self, **changes: Any) -> State:
+        return self.replaced(phase=self.phase.model_copy(update=changes))
+
+    def replaced(self, **changes: Any) -> State:
+        """With *changes*, which are written whatever stood there."""
+        changed = self.model_copy(update=changes)
+        odd = self._odd.items()
+        kept = {at: pair for at, pair in odd if at.partition(".")[0] not in changes}
+        changed._odd = kept  # noqa: SLF001
+        return changed
+
+    def as_read(self) -> dict[str, Any]:
         """All that is not Holdfast's own, in the order in which it is written."""
-        phase = self.phase
-        return {
-            "workflow": self.workflow,
-            "workflow_type": self.workflow_type,
-            "phase": {**{name: getattr(phase, name) for name in _PHASE_FIELDS}, **phase.more},
-            "required_reading": self.required_reading,
-            "context": self.context,
-            "key_reminders": self.key_reminders,
-            "created_at": self.created_at,
-            **self.more,
-        }
+        content = {**_flat(self), "phase": _flat(self.phase)}
+        del content["holdfast"]
+        return content
+
+    def content(self) -> dict[str, Any]:
+        """What is written of that: the file keeps an odd value until somebody changes it."""
+        content, read = self.as_read(), self.as_read()
+        for field, (there, taken) in self._odd.items():
+            above, _, last = field.rpartition(".")
+            if read[above or last] == taken:
+                (content[above] if above else content)[last] = there
+        return content
+
+    def keep_odd(self, data: dict[str, Any]) -> None:
+        """Note which values of *data* were taken as something else than what stands there."""
+        taken, phase = self.as_read(), data.get("phase")
+        parts = phase if isinstance(phase, dict) else {}
+        for name in data.keys() & taken.keys() - ({"phase"} if parts else set()):
+            if not _same(data[name], taken[name]):
+                self._odd[name] = (data[name], taken[name])
+        for name, value in parts.items():
+            if not _same(value, taken["phase"][name]):
+                self._odd[f"phase.{name}"] = (value, taken["phase"])
+
+    def continues(self, known: State) -> bool:
+        """Whether this is the workflow *known*, which was read in the same place, and not begun anew."""
+        return self.workflow == known.workflow and self.phase.current >= known.phase.current
 
     def encode(self) -> bytes:
         data = self.content()
         if self.holdfast is not None:  # last, after the fields that people read
             data["holdfast"] = self.holdfast
-        text = json.dumps(data, ensure_ascii=False, indent=2, default=_written) + "\n"
+        text = json.dumps(data, ensure_ascii=False, indent=2, default=_said) + "\n"
         return text.encode("utf-8", "backslashreplace")
 
 
-# How each of them is read, and in which order its fields are written.
-
-_TEXT = Field(shapes.text)
-_TEXT_OR_NONE = Field(shapes.optional(shapes.text), shapes.nothing)
-_TEXTS = Field(shapes.texts, list)
-_TEXTS_OR_NONE = Field(shapes.optional(shapes.texts), shapes.nothing)
-_NUMBER_OR_NONE = Field(shapes.optional(shapes.number), shapes.nothing)
-_ANYTHING = shapes.mapping(shapes.anything)
-
-_PHASE_FIELDS = {
-    "current": Field(shapes.positive),
-    "total": Field(shapes.positive),
-    "name": Field(shapes.name),
-    "status": Field(shapes.one_of(*get_args(Status))),
-}
-_MARK_FIELDS = {"current": _NUMBER_OR_NONE, "total": _NUMBER_OR_NONE, "name": _TEXT_OR_NONE}
-_SEEN_FIELDS = {
-    "workflow": _TEXT_OR_NONE,
-    "workflow_type": _TEXT_OR_NONE,
-    "phase": Field(shapes.optional(shapes.made_of(_MARK_FIELDS, Mark)), shapes.nothing),
-    "status": _TEXT_OR_NONE,
-    "required_reading": _TEXTS_OR_NONE,
-    "key_reminders": _TEXTS_OR_NONE,
-    "context": Field(shapes.optional(_ANYTHING), shapes.nothing),
-}
-_KNOWN_PHASE_FIELDS = {
-    "number": Field(shapes.number),
-    "name": _TEXT,
-    "next_action": _TEXT_OR_NONE,
-    "gate": _TEXT_OR_NONE,
-}
-_OWN_FIELDS = {
-    "required_reading": _TEXTS,
-    "key_reminders": _TEXTS,
-    "context": _TEXTS,
-    "phases": Field(shapes.flag, bool),
-}
-_SEEN_BY_KEY = Field(shapes.mapping(shapes.made_of(_SEEN_FIELDS, Seen)), dict)
-_BOOKKEEPING_FIELDS = {
-    "version": Field(shapes.number, lambda: KNOWN["bookkeeping"]),
-    "identity": _TEXT,
-    "branch": _TEXT_OR_NONE,
-    "changed_at": _TEXT,
-    "next_action": _TEXT_OR_NONE,
-    "gate": _TEXT_OR_NONE,
-    "phases": Field(shapes.items(shapes.made_of(_KNOWN_PHASE_FIELDS, KnownPhase)), list),
-    "open_items": _TEXTS,
-    "seen": _SEEN_BY_KEY,
-    "checkout": _TEXT_OR_NONE,
-    "elsewhere": _SEEN_BY_KEY,
-    "own": Field(shapes.made_of(_OWN_FIELDS, Own), Own),
-    "saved_at": _TEXT_OR_NONE,
-    "saved_by": _TEXT_OR_NONE,
-}
+def _flat(record: BaseModel) -> dict[str, Any]:
+    """The fields in their order, those that it does not name behind them."""
+    fields = {**vars(record)}
+    more = fields.pop("more", {})
+    return {**fields, **more}
 
 
-def _bookkeeping(_look: Look, value: Any, at: shapes.Place) -> Any:
-    # Scribbled over, it counts as missing: the merge then has no base and loses nothing.
-    own = Look()
-    kept = shapes.made_of(_BOOKKEEPING_FIELDS, Bookkeeping, keeps_more=True)(own, value, at)
-    return None if own.wrong else kept
-
-
-def _time(look: Look, value: Any, at: shapes.Place) -> Any:
-    if not isinstance(value, str) or clock.parse(value) is None:
-        look.object_to(value, at)
-    return value
-
-
-_STATE_FIELDS = {
-    "workflow": Field(shapes.name),
-    "workflow_type": Field(shapes.one_of(*get_args(WorkflowType))),
-    "phase": Field(shapes.made_of(_PHASE_FIELDS, Phase, keeps_more=True)),
-    "required_reading": Field(shapes.texts),
-    "context": Field(shapes.else_empty(_ANYTHING, dict), dict),
-    "key_reminders": Field(shapes.else_empty(shapes.texts, list), list),
-    "created_at": Field(_time),
-    "holdfast": Field(_bookkeeping, shapes.nothing),
-}
-_STATE = shapes.made_of(_STATE_FIELDS, State, keeps_more=True)
-_WRITTEN = {
-    Bookkeeping: _BOOKKEEPING_FIELDS,
-    Seen: _SEEN_FIELDS,
-    Mark: _MARK_FIELDS,
-    KnownPhase: _KNOWN_PHASE_FIELDS,
-    Own: _OWN_FIELDS,
-}
-
-
-def _written(record: Record) -> dict[str, Any]:
+def _said(record: BaseModel) -> dict[str, Any]:
     """A record of ours as JSON, without what it does not say."""
-    said = vars(record)
-    found = {**{name: said[name] for name in _WRITTEN[type(record)]}, **said.get("more", {})}
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in _flat(record).items() if value is not None}
 
 
-def problems(data: object) -> list[Wrong]:
-    """What a strict reader of the document objects to; Holdfast's own part is not looked at."""
-    look = Look(strict=True)
-    _STATE(look, data, None)
-    return look.wrong
-
-
-def seen_of_state(state: State) -> Seen:
-    """The saved file's own part of the base: all that a merge compares."""
-    phase = state.phase
-    return Seen(
-        workflow=state.workflow,
-        workflow_type=state.workflow_type,
-        phase=Mark(phase.current, phase.total, phase.name),
-        status=phase.status,
-        required_reading=state.required_reading,
-        key_reminders=state.key_reminders,
-        context=state.context,
-    )
+def _same(value: object, taken: object) -> bool:
+    return type(value) is type(taken) and value == taken
 
 
 def has_shape(data: object) -> bool:
@@ -287,6 +294,153 @@ def has_shape(data: object) -> bool:
     )
 
 
+def is_nameless(data: object) -> bool:
+    """Whether *data*, which lies where states lie, is one without its name."""
+    return (
+        isinstance(data, dict)
+        and "workflow" not in data
+        and isinstance(data.get("phase"), dict)
+        and not data.keys().isdisjoint({"workflow_type", "required_reading"})
+    )
+
+
 def read(raw: bytes) -> State:
-    """The state in *raw*, or ValueError."""
-    return State.of(decode_json(raw))
+    """The state in *raw*, odd values and all, or ValueError."""
+    data = decode_json(raw)
+    if not isinstance(data, dict) or not has_shape(data):
+        raise ValueError("not a canonical state")
+    return salvage(data, lambda: None)[0]
+
+
+def short_digest(text: str) -> str:
+    """A short name for a text that need not be kept."""
+    return digest(text.encode("utf-8", "replace"))[:16]
+
+
+# What somebody wrote by hand, taken as it was meant.
+
+EXPECTED = {
+    "workflow": "a name, as text",
+    "workflow_type": f"one of {', '.join(get_args(WorkflowType))}",
+    "phase": "an object with current, total, name and status",
+    "phase.current": "a whole number from 1",
+    "phase.total": "a whole number from 1",
+    "phase.name": "a name, as text",
+    "phase.status": f"one of {', '.join(get_args(Status))}",
+    "required_reading": "a list of paths, each with @ in front",
+    "required_reading.*": "a path with @ in front",
+    "key_reminders": "a list of texts",
+    "created_at": "a time in ISO 8601, such as 2025-12-09T14:30:52Z",
+}
+
+
+def blank(created_at: str, name: str = "Unnamed workflow") -> State:
+    """A state that says nothing but its name."""
+    return State(
+        workflow=name,
+        workflow_type="custom",
+        phase=Phase(current=1, total=1, name="Phase 1", status="in_progress"),
+        required_reading=[],
+        created_at=created_at,
+    )
+
+
+def salvage(
+    data: dict[str, Any],
+    last_good: Callable[[], State | None],
+    begun: str = "1970-01-01T00:00:00Z",
+    name: str = "Unnamed workflow",
+) -> tuple[State, tuple[str, ...]]:
+    """*data* as a state, and what is wrong in it, one line each.
+
+    What is neither there nor in the last good copy is made from when it was *begun* and its *name*.
+    """
+    wrong = tuple[str, ...]()
+    try:
+        state = State.model_validate(data)
+    except ValidationError as error:
+        meant, wrong = _as_meant(data), problems_of(error, EXPECTED)
+        try:
+            state = State.model_validate(meant)
+        except ValidationError as still:
+            instead = (last_good() or blank(begun, name)).as_read()
+            for field in _wrong_fields(still):
+                _replace(meant, field, instead)
+            state = State.model_validate(meant)
+    state.keep_odd(data)
+    return state, (*wrong, *beyond_the_last(data))
+
+
+def beyond_the_last(data: Mapping[str, Any]) -> Iterator[str]:
+    """That the phase is counted higher than there are phases."""
+    match data:
+        case {"phase": {"current": int(current), "total": int(total)}} if current > total >= 1:
+            yield f"phase.current: expected at most phase.total ({total}), found {current}"
+
+
+def _wrong_fields(error: ValidationError) -> list[str]:
+    """Which fields are wrong: those of a phase one by one, lists as a whole."""
+    places = [problem["loc"] for problem in error.errors(include_url=False)]
+    named = {".".join(map(str, at[: 2 if at[0] == "phase" else 1])) for at in places if at}
+    return sorted(named) or ["all of it"]
+
+
+def _as_meant(data: dict[str, Any]) -> dict[str, Any]:
+    meant = {**data}
+    phase = data.get("phase")
+    if isinstance(phase, (str, int)):
+        phase = _phase_in_text(str(phase))
+    if isinstance(phase, dict):
+        meant["phase"] = _phase_as_meant(phase)
+    for field in ("required_reading", "key_reminders"):
+        if field in data:
+            meant[field] = _texts(data[field])
+    if isinstance(data.get("context"), list):
+        meant["context"] = {"items": data["context"]} if data["context"] else {}
+    created_at = data.get("created_at")
+    if isinstance(created_at, (int, float)) and 0 < created_at < 2e11:
+        meant["created_at"] = clock.iso(clock.from_mtime(created_at))
+    return meant
+
+
+def _phase_in_text(text: str) -> dict[str, Any]:
+    mark = phase_of(text).mark or PhaseMark()
+    stated = {"current": mark.current, "total": mark.total, "name": mark.name}
+    return {key: value for key, value in stated.items() if value is not None}
+
+
+def _phase_as_meant(phase: dict[str, Any]) -> dict[str, Any]:
+    meant = {**phase}
+    if isinstance(phase.get("status"), str):
+        meant["status"] = status_for(status_of(phase["status"])) or phase["status"]
+    current = phase.get("current")
+    if not isinstance(phase.get("name"), str) or not phase["name"].strip():
+        meant.pop("name", None)
+        if isinstance(current, int):
+            meant["name"] = f"Phase {current}"
+    if "total" not in phase and isinstance(current, int):
+        meant["total"] = current
+    meant.setdefault("status", "in_progress")
+    return meant
+
+
+def _texts(value: Any) -> Any:
+    """A list of texts, from one text or from objects with a path."""
+    items = [value] if isinstance(value, (str, dict)) else value
+    if not isinstance(items, list):
+        return value
+    texts = [item.get("path") if isinstance(item, dict) else item for item in items]
+    return [str(text) for text in texts if isinstance(text, (str, int, float))]
+
+
+def _replace(meant: dict[str, Any], field: str, instead: Mapping[str, Any]) -> None:
+    key, _, part = field.partition(".")
+    if not part or not isinstance(meant.get(key), dict):
+        meant[key] = instead[key]
+    elif part in instead[key]:
+        meant[key] = {**meant[key], part: instead[key][part]}
+    phase = meant["phase"] if key == "phase" else {}
+    if part == "total" and isinstance(phase.get("current"), int):
+        phase["total"] = max(phase["total"], phase["current"])
+    elif part == "current" and isinstance(phase.get("total"), int):
+        phase["current"] = max(min(phase["total"], phase["current"]), 1)

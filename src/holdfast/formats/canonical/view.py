@@ -1,4 +1,4 @@
-"""Everything canonical in one project at one moment: what is declared, held, merged and due.
+"""Everything canonical in one project at one moment: what is declared, kept, merged and due.
 
 A view is made without writing. Whoever wants to write makes it again inside the lock.
 """
@@ -7,273 +7,246 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
-from holdfast import clock, ledger
-from holdfast.briefing import Briefing
+from holdfast import clock
 from holdfast.errors import StateUnreadable
-from holdfast.formats.base import BY_HAND, Place, Standing, Workflow
-from holdfast.formats.canonical import endings, files, identity, matching
-from holdfast.formats.canonical import memory as memories
-from holdfast.formats.canonical.declaration import Declaration, Looked
-from holdfast.formats.canonical.files import Held, Unusable
-from holdfast.formats.canonical.identity import Group
-from holdfast.formats.canonical.matching import Matched
-from holdfast.formats.canonical.merge import merge, remembered
-from holdfast.formats.canonical.settle import Inputs
-from holdfast.formats.canonical.sources.look import look_at_markdown
-from holdfast.formats.canonical.state import State, seen_of_state
-from holdfast.ledger import Ledger
-from holdfast.records import Record, made, replace
-
-_KEPT_WITH = ("holdfast phase next", "holdfast remind", "holdfast context")
-_ENDED_WITH = "holdfast complete"
-
-_DELETED = "its state file was removed by hand, so it counts as finished"
+from holdfast.formats.canonical import files, matching
+from holdfast.formats.canonical.files import StateFile
+from holdfast.formats.canonical.matching import Declared, Matched
+from holdfast.formats.canonical.merge import merge
+from holdfast.formats.canonical.sources import Declaration, Looked
+from holdfast.formats.canonical.state import LastStatement, State
+from holdfast.formats.engine.looking import Found, Unusable, standing_by_age, unreadable
+from holdfast.formats.engine.workflow import BY_HAND, Place, Standing
+from holdfast.records import ledger
+from holdfast.records.ledger import Ledger
 
 
-class Known(Record):
+class Merged(NamedTuple):
     """One workflow: its file if it has one, its declarations if it has any, and the merged state."""
 
     key: str
     state: State
-    held: Held | None = None
-    group: Group | None = None
-    absorbed: Held | None = None  # a second file that is one with this workflow now
+    file: StateFile | None = None
+    group: Declared | None = None
+    absorbed: StateFile | None = None  # a second file that is one with this workflow now
     standing: Standing = "active"
     remark: str = ""
+    due: bool = False  # whether its file is not what it should be
 
     @property
     def declarations(self) -> Sequence[Declaration]:
         return self.group.declarations if self.group else ()
 
     @property
+    def keys(self) -> set[str]:
+        return {self.key, *(self.group.keys if self.group else ())}
+
+    @property
+    def name(self) -> str:
+        return self.state.workflow
+
+    @property
+    def path(self) -> Path:
+        return self.file.path if self.file else Path()
+
+    @property
+    def mtime(self) -> float:
+        return self.file.mtime if self.file else 0.0
+
+    @property
+    def branch(self) -> str | None:
+        branch, kept = self.state.context.get("branch"), self.state.holdfast
+        if isinstance(branch, str):
+            return branch
+        return kept.branch if kept and not _edited_by_hand(self.state) else None
+
+    @property
+    def created_at(self) -> datetime | None:
+        return clock.parse(self.state.created_at) if self.file else None
+
+    @property
+    def changed_at(self) -> datetime:
+        """When an agent or a person last changed it; a hand edit shows in the file's own time."""
+        kept = self.state.holdfast
+        recorded = clock.parse(kept.changed_at) if kept else None
+        edited = self.group is None and _edited_by_hand(self.state)
+        if self.file and (recorded is None or edited):
+            return clock.from_mtime(self.file.mtime)
+        return recorded or datetime.max.replace(tzinfo=UTC)
+
+    @property
+    def saved(self) -> tuple[datetime | None, str | None]:
+        """When its file was written, and by whom."""
+        if self.file is None:
+            return None, None
+        kept, written = self.file.state.holdfast, clock.from_mtime(self.file.mtime)
+        if kept is None or _edited_by_hand(self.file.state):
+            return written, BY_HAND
+        return clock.parse(kept.saved_at or "") or written, kept.saved_by
+
+    @property
+    def phase_trouble(self) -> str:
+        """Why nobody can tell the phase, where the one that is kept is only what a state begins with."""
+        phase, said = self.state.phase, self.declarations
+        stated = any(source.phase and source.phase.current for source in said)
+        if (phase.current, phase.total) != (1, 1) or stated:
+            return ""
+        unread = next((source.path for source in said if source.phase_unreadable), None)
+        return f"{unread} does not say it readably" if unread else ""
+
+    @property
     def differs(self) -> bool:
         """Whether the file on disk is not what it should be."""
-        if self.standing == "ignored" or (self.standing == "finished" and self.held is None):
+        if self.standing == "ignored" or (self.standing == "finished" and self.file is None):
             return False
-        if self.held and self.held.newer:
+        if self.file and self.file.newer:
             return False
-        if self.held is None or self.held.problems or self.absorbed:
+        if self.file is None or self.file.broken or self.file.lost_start or self.absorbed:
             return True
-        return self.group is not None and self.state.encode() != self.held.raw
+        return self.group is not None and self.state.encode() != self.file.raw
 
 
-class Deleted(Record):
-    """A workflow that was ended by deleting its file."""
-
-    known: Known
-    path: str
-    state: State  # the last one
+def _edited_by_hand(state: State) -> bool:
+    return state.holdfast is None or state.holdfast.seen.get("saved") != LastStatement.said_by(
+        state
+    )
 
 
-class View(Record, frozen=False):
-    place: Place
-    looked: list[Looked]
-    ledger: Ledger
-    known: list[Known] = made(factory=list)
-    unusable: list[Unusable] = made(factory=list)
-    superseded: list[Held] = made(factory=list)
-    deleted: list[Deleted] = made(factory=list)
-    revived: list[str] = made(factory=list)  # tombstones that no longer hold
+class View(Found[Merged]):
+    """What one look found."""
 
-    def find(self, key: str) -> Known | None:
-        return next((each for each in self.known if each.key == key), None)
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.looked: list[Looked] = []
+        self.superseded: list[StateFile] = []
+        self.deleted: dict[str, Merged] = {}  # that were ended so, by the path of the file
+        self.revived: list[str] = []  # tombstones that no longer hold
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return ledger.load(self.place.store)
+
+    @cached_property
+    def closed(self) -> dict[str, str]:
+        """Why the markdown of a workflow says that it is over, by key."""
+        return {
+            key: f"{source.path}: {source.reason}"
+            for source in self.looked
+            if source.closed
+            for key in matching.group([source.closed])[0].keys
+        }
+
+    def replace(self, known: Merged) -> Merged:
+        """Note that *known* was saved; it with its standing."""
+        after = self.judged(known)._replace(due=False)
+        self.entries = [after if entry.key == known.key else entry for entry in self.entries]
+        return after
+
+    def judged(self, known: Merged) -> Merged:
+        """*known* with its standing, and one line why it is not active."""
+        group, name = known.group, known.name
+        closed = self.closed.get(group.key if group else known.key, "")
+        standing: Standing = "finished"
+        if group and closed and group.local is None:
+            # CLAUDE.local.md points at this plan and says that it is over (merge rule 4).
+            remark = closed
+        elif not known.keys.isdisjoint(self.ledger.ignored):
+            standing, remark = "ignored", f"ignored. To resume it: holdfast resume {name!r}"
+        elif not group and closed:
+            remark = f"{closed}. Close it: holdfast complete {name!r}"
+        elif known.file and known.state.finished:
+            remark = f"all phases completed. Close it: holdfast complete {name!r}"
+        else:
+            standing, remark = ("active", "") if group else standing_by_age(known, self.place)
+        return known._replace(standing=standing, remark=remark)
+
+    @cached_property
+    def repairs(self) -> list[str]:
+        """What the person has to be told, and what is over once it is saved."""
+        store = self.place.store
+        kept = [known.file for known in self.entries if known.file]
+        broken = [file for file in kept if file.broken]
+        lost = [file for file in self.unusable if file.kind == "broken"]
+        quarantine = f"{store.relative(store.private)}/quarantine"
+        lines = unreadable(store, broken, ())
+        lines += [
+            f"{store.relative(file.path)} could not be read: {file.reason}; it is kept in "
+            f"{quarantine}: correct it and put it back, or begin the workflow anew"
+            for file in lost
+        ]
+        return lines + [f"{known.name}: {known.remark}" for known in self.deleted.values()]
 
 
 def look(place: Place) -> View:
-    """Read it all; what has not changed since the last look is not understood again."""
-    memory = memories.of(place.root)
-    looked = look_at_markdown(place.root, place.settings.plans, memory.looked)
-    view = View(place, looked, ledger.load(place.store))
-    held = []
-    for each in files.found(place.root):
-        found = files.read(place.store, each, place.now, memory.states.get(each.path))
-        if isinstance(found, Unusable):
-            view.unusable.append(found)
-            continue
-        held.append(found)
-    memory.states = {each.path: each for each in held if each.sound}
-    groups = identity.group([each.declaration for each in looked if each.declaration])
-    matched = matching.match(held, groups, place.root)
+    """Look at it all."""
+    view, store = View(place), place.store
+    view.looked = files.look_at_markdown(store, place.settings.plans)
+    there = [files.KIND.read(store, path) for path in files.paths(store)]
+    view.unusable = [file for file in there if isinstance(file, Unusable)]
+    groups = matching.group([source.declaration for source in view.looked if source.declaration])
+    matched = matching.match([file for file in there if isinstance(file, StateFile)], groups, store)
     view.superseded = matched.superseded
+    declared = [_declared(view, group, matched) for group in groups]
     lost = None
-    closed = _closed(looked)
-    for group in groups:
-        known = _declared(view, group, matched)
-        if group.local is None and group.key in closed:
-            # CLAUDE.local.md points at this plan and says that it is over (merge rule 4).
-            known = replace(known, standing="finished", remark=closed[group.key])
-        if known.held is None and known.standing == "active":
-            lost = list(endings.gone(place.store)) if lost is None else lost
-            known = _without_file(view, known, group, lost)
-        view.known.append(known)
-    for key in matched.free:
-        view.known.append(_undeclared(view, key, matched.held[key], closed))
+    for known in map(view.judged, declared):
+        if known.file is None and known.standing == "active":
+            lost = list(matching.gone(store)) if lost is None else lost
+            known = _without_file(view, known, lost)  # noqa: PLW2901
+        view.entries.append(known)
+    undeclared = (_undeclared(view, key, matched.files[key]) for key in matched.free)
+    view.entries += map(view.judged, undeclared)
+    view.entries = [known._replace(due=known.differs) for known in view.entries]
     return view
 
 
-def _declared(view: View, group: Group, matched: Matched) -> Known:
+def _declared(view: View, group: Declared, matched: Matched) -> Merged:
     key = matched.of_group.get(group.key)
-    held = matched.held[key] if key else None
-    absorbed = matched.held.get(matched.absorbed.get(group.key, ""))
-    if held and absorbed and (held.newer or absorbed.newer):
+    file = matched.files[key] if key else None
+    absorbed = matched.files.get(matched.absorbed.get(group.key, ""))
+    if file and absorbed and (file.newer or absorbed.newer):
         view.superseded.append(absorbed)  # which nobody takes away
         absorbed = None
-    if held and absorbed:
-        joined = matching.absorb(held.state, absorbed.state)
-        held = replace(held, state=joined)
+    if file and absorbed:
+        file = replace(file, state=matching.absorb(file.state, absorbed.state))
     # A state that was kept under its plan stays so, even when CLAUDE.local.md drops the pointer.
     if key is None or group.plan is not None:
         key = group.key
     # What a newer Holdfast has noted of the markdown may not be what we would compare it with.
-    newer = held and held.newer
-    state = held.state if held and newer else merge(inputs(view.place, held, group, key))
-    known = Known(key, state, held, group, absorbed)
-    if any(each in view.ledger.ignored for each in (key, *group.keys)):
-        return _ignored(known)
-    return known if held is None else _finished_or(known)
+    newer = file and file.newer
+    state = file.state if file and newer else merge(view.place, file, group, key)
+    return Merged(key, state, file, group, absorbed)
 
 
-def inputs(place: Place, held: Held | None, group: Group | None, key: str) -> Inputs:
-    """What a merge reads."""
-    return Inputs(
-        saved=held.state if held else None,
-        saved_mtime=held.mtime if held else 0.0,
-        declarations=group.declarations if group else (),
-        identity=key,
-        branch=place.branch,
-        checkout=place.checkout or "",
-        now=place.now,
-    )
+def _undeclared(view: View, key: str, file: StateFile) -> Merged:
+    # That a hook repairs it is no change of it, so when it was changed has to be noted.
+    repaired = file.problems and not file.newer
+    return Merged(key, merge(view.place, file, None, key) if repaired else file.state, file)
 
 
-def _without_file(
-    view: View, known: Known, group: Group, lost: Sequence[tuple[str, State]]
-) -> Known:
+def _without_file(view: View, known: Merged, lost: Sequence[tuple[str, State]]) -> Merged:
     """A declared workflow without a file: new, unless it has ended and nobody declared it anew."""
-    resting = endings.resting(view.place.store, view.ledger, group, view.place.checkout)
+    place, group = view.place, known.group
+    if group is None:
+        return known
+    resting = matching.resting(place.store, view.ledger, group, place.checkout)
     if resting:
         stone, store = resting
         remark = f"{stone.how} on {stone.at[:10]}; not declared anew since"
         with contextlib.suppress(StateUnreadable, ValueError):
-            known = replace(known, state=endings.last_state(store, stone))
-        return replace(known, standing="finished", remark=remark)
+            known = known._replace(state=matching.last_state(store, stone))
+        return known._replace(standing="finished", remark=remark)
     marks = [key for key in group.keys if key in view.ledger.finished]
     view.revived += marks
-    last = None if marks else endings.deleted(lost, group, view.place.store, view.place.checkout)
+    last = None if marks else matching.deleted(lost, group, place.store, place.checkout)
     if last is None:
         return known
-    known = replace(known, standing="finished", remark=_DELETED)
-    view.deleted.append(Deleted(known, *last))
-    return known
-
-
-def _closed(looked: Sequence[Looked]) -> dict[str, str]:
-    """Why the markdown of a workflow says that it is over, by key."""
-    return {
-        key: f"{each.path}: {each.reason}"
-        for each in looked
-        if each.closed
-        for key in identity.group([each.closed])[0].keys
-    }
-
-
-def _undeclared(view: View, key: str, held: Held, closed: dict[str, str]) -> Known:
-    known = Known(key, held.state, held)
-    if key in view.ledger.ignored:
-        return _ignored(known)
-    if key in closed:
-        close = f"{closed[key]}. Close it: holdfast complete {known.state.workflow!r}"
-        return replace(known, standing="finished", remark=close)
-    known = _finished_or(known)
-    age = view.place.now - changed_at(known, view.place)
-    if known.standing == "active" and age > timedelta(days=view.place.settings.stale_days):
-        return replace(known, standing="stale", remark=f"untouched for {age.days} days")
-    return known
-
-
-def _finished_or(known: Known) -> Known:
-    if not known.state.finished:
-        return known
-    remark = f"all phases completed. Close it: holdfast complete {known.state.workflow!r}"
-    return replace(known, standing="finished", remark=remark)
-
-
-def _ignored(known: Known) -> Known:
-    remark = f"ignored. Take it up again: holdfast resume {known.state.workflow!r}"
-    return replace(known, standing="ignored", remark=remark)
-
-
-def changed_at(known: Known, place: Place) -> datetime:
-    """When an agent or a person last changed it; a hand edit shows in the file's own time."""
-    held, kept = known.held, known.state.holdfast
-    recorded = clock.parse(kept.changed_at) if kept else None
-    edited = kept is None or kept.seen.get("saved") != seen_of_state(known.state)
-    if recorded is None or (known.group is None and held and edited):
-        recorded = clock.from_mtime(held.mtime) if held else place.now
-    return min(recorded, place.now)
-
-
-def _saved(held: Held) -> tuple[datetime, str | None]:
-    """When the file of *held* was written, and by whom."""
-    kept = held.state.holdfast
-    written = clock.from_mtime(held.mtime)
-    if kept is None or kept.seen.get("saved") != seen_of_state(held.state):
-        return written, BY_HAND
-    return clock.parse(kept.saved_at or "") or written, kept.saved_by
-
-
-def _phase_trouble(known: Known) -> str:
-    """Why nobody can tell the phase, where the one that is kept is only what a state begins with."""
-    phase, said = known.state.phase, known.declarations
-    if (phase.current, phase.total) != (1, 1) or any(
-        each.phase and each.phase.current for each in said
-    ):
-        return ""
-    unread = next((each.path for each in said if each.phase_unreadable), None)
-    return f"{unread} does not say it readably" if unread else ""
-
-
-def workflow_of(known: Known, place: Place) -> Workflow:
-    """*known* in the terms that all formats share."""
-    state, kept = known.state, known.state.holdfast
-    local = known.group.local if known.group else None
-    mtimes = [each.mtime for each in known.declarations]
-    branch = state.context.get("branch")
-    next_action, gate = (kept.next_action, kept.gate) if kept else (None, None)
-    if kept and known.group is None:  # nothing declares it, and it may have been edited by hand
-        next_action, gate = remembered(state, kept)
-    saved_at, saved_by = _saved(known.held) if known.held else (None, None)
-    return Workflow(
-        format="canonical",
-        key=known.key,
-        standing=known.standing,
-        briefing=Briefing(
-            name=state.workflow,
-            kind=state.workflow_type,
-            phase=state.phase.current,
-            phases=state.phase.total,
-            phase_name=state.phase.name,
-            phase_trouble=_phase_trouble(known),
-            status=state.phase.status,
-            next_action=next_action,
-            gate=gate,
-            reading=tuple(state.required_reading),
-            reminders=tuple(state.key_reminders),
-            context=tuple(state.context.items()),
-            state_path=place.store.relative(known.held.path) if known.held else None,
-            kept_with=_KEPT_WITH,
-            ended_with=_ENDED_WITH,
-        ),
-        changed_at=changed_at(known, place),
-        created_at=clock.parse(state.created_at) if known.held else None,
-        declared=("local" if local else "plan") if known.group else None,
-        declared_at=max(mtimes, default=0.0),
-        source=identity.plan_of(known.key),
-        branch=branch if isinstance(branch, str) else (kept.branch if kept else None),
-        remark=known.remark,
-        saved_at=saved_at,
-        saved_by=saved_by,
-        behind=known.differs,
-    )
+    path, state = last
+    remark = "its state file was removed by hand, so it counts as finished"
+    view.deleted[path] = known._replace(state=state, standing="finished", remark=remark)
+    return view.deleted[path]

@@ -1,71 +1,185 @@
-"""Where a feature's files lie: workflow/<slug>/, and what is found there.
+"""One feature as it lies on disk, in workflow/<slug>/: where its files are, its six state files read and compared.
 
-A run is one feature: its workflow-state.json and the status.json of each phase. Files count by their
-shape; somebody else's workflow/x/workflow-state.json is left alone. Nothing that leads outside the
-project by links is read or written.
+Files count by their shape; somebody else's workflow/x/workflow-state.json is left alone. Nothing that leads
+outside the project by links is read or written.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from holdfast import clock
 from holdfast.errors import IllegalMove, StateUnreadable
+from holdfast.files.store import Store
+from holdfast.formats.engine.document import moment
+from holdfast.formats.engine.looking import D, FileKind, Found, K, LoadedFile, Unusable
+from holdfast.formats.engine.strictness import quoted
+from holdfast.formats.gated.machine import contradictions
 from holdfast.formats.gated.model import (
     PHASES,
     PhaseName,
     State,
-    Status,
+    StatusFile,
     has_state_shape,
     has_status_shape,
 )
-from holdfast.formats.holding import D, K, Kept, Kind, Unusable
-from holdfast.formats.strictness import found
-from holdfast.regular import entries
-from holdfast.store import Store
+from holdfast.text.plaintext import one_line
 
+NAME = "gated"
 FOLDER = "workflow"
 STATE = "workflow-state.json"
 STATUS = "status.json"
-FEATURE = "00-feature"
-DESCRIPTION = f"{FEATURE}/description.md"
+DESCRIPTION = "00-feature/description.md"
 REVIEWS = "reviews"
-UNFINISHED = "gated"  # under which an interrupted change is noted
+# The six state files, below the folder of a feature.
+NAMES = (STATE, *(f"{phase}/{STATUS}" for phase in PHASES))
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _REVIEW = re.compile(r"review-([1-9]\d{0,8})\.md")
-_OURS = re.compile(
+# Paths below the root that our commands write.
+OURS = re.compile(
     rf"{FOLDER}/[^./][^/]*/"
     rf"({re.escape(STATE)}|{re.escape(DESCRIPTION)}"
     rf"|({'|'.join(PHASES)})/({re.escape(STATUS)}|{REVIEWS}/{_REVIEW.pattern}))"
 )
 
+_IN_WORK = frozenset({"in_progress", "in_review", "user_review", "escalated"})
+
+
+# Where they lie.
+
+
+def key_of(slug: str) -> str:
+    return f"{NAME}:{slug}"
+
+
+def slug_of(key: str) -> str:
+    return key.removeprefix(key_of(""))
+
+
+def branch_of(slug: str) -> str:
+    return f"feature/{slug}"
+
+
+def workspace(slug: str) -> str:
+    """The folder of a feature, relative to the root."""
+    return f"{FOLDER}/{slug}"
+
+
+def folder_for_new(store: Store, slug: str) -> Path:
+    """The folder of a feature to be started; *slug* came from a command line."""
+    if not _SLUG.fullmatch(slug):
+        raise IllegalMove(
+            f"{slug!r} is not a slug of a feature",
+            hint="Lower-case letters, digits and hyphens, at most 64: user-auth.",
+        )
+    return store.root / FOLDER / slug
+
+
+def folder_of(store: Store, slug: str) -> Path:
+    """The folder of a feature that exists: others choose names that we would not."""
+    if slug[:1] in {"", "."} or {"/", "\\", "\0"} & set(slug):
+        raise IllegalMove(f"{slug!r} is not the name of a folder", hint="See holdfast list.")
+    return store.root / FOLDER / slug
+
+
+def slug_from(title: str) -> str:
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64].rstrip("-")
+
+
+def state_paths(folder: Path) -> list[Path]:
+    """The six state files of the feature in *folder*, whether they exist or not."""
+    return [folder / name for name in NAMES]
+
+
+def reviews(store: Store, folder: Path, phase: PhaseName) -> list[tuple[int, Path]]:
+    """The reviews of *phase* with their numbers, in order."""
+    entries = store.entries(folder / phase / REVIEWS)
+    numbered = [(_REVIEW.fullmatch(entry.name), Path(entry.path)) for entry in entries]
+    return sorted((int(match[1]), path) for match, path in numbered if match)
+
+
+def artefacts(store: Store, phase: Path) -> Iterator[Path]:
+    """What lies in the folder of a phase and is none of our files, level by level: it may be big."""
+    folders = [phase]
+    for folder in folders:  # which grows on the way
+        entries: list[os.DirEntry[str]] = []
+        with contextlib.suppress(StateUnreadable):  # what cannot be listed is no artefact
+            entries = sorted(store.entries(folder), key=lambda entry: entry.name)
+        for entry in entries:
+            path = folder / entry.name
+            if entry.name[:1] == "." or path in {phase / STATUS, phase / REVIEWS}:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(path)
+            else:
+                yield path
+
+
+def folders(store: Store) -> Iterator[Path]:
+    """The folders that may hold a feature, ordered by name."""
+    top = store.root / FOLDER
+    for name in sorted(entry.name for entry in store.entries(top)):
+        signs = (store.exists(f"{top}/{name}/{sign}") for sign in (*NAMES, DESCRIPTION))
+        if name[:1] != "." and any(signs):
+            yield top / name
+
+
+# What they say.
+
+
+Files: TypeAlias = Mapping[str, LoadedFile[Any] | Unusable]
+STATE_KIND = FileKind(
+    "the state of a feature", State, LoadedFile[State], has_state_shape, "created_at"
+)
+STATUS_KIND = FileKind(
+    "the status of a phase", StatusFile, LoadedFile[StatusFile], has_status_shape
+)
+
+
+def problem_of(file: LoadedFile[Any] | Unusable) -> str:
+    """Why a file cannot be used as it stands; empty if it can."""
+    if isinstance(file, Unusable):
+        return file.reason
+    return (*file.problems, *file.odd, "")[0]
+
+
+def usable(file: LoadedFile[D] | Unusable) -> D | None:
+    """What a file says; None where that cannot be used as it stands."""
+    return None if isinstance(file, Unusable) or file.problems or file.odd else file.state
+
+
+def is_missing(file: LoadedFile[Any] | Unusable) -> bool:
+    return isinstance(file, Unusable) and file.kind == "missing"
+
 
 @dataclass(frozen=True)
-class HeldState(Kept[State]):
-    """workflow-state.json as read."""
-
-
-@dataclass(frozen=True)
-class HeldStatus(Kept[Status]):
-    """A phase's status.json as read."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One feature as it lies there."""
+class Feature:
+    """One feature as it lies there: its workflow-state.json, and five status.json."""
 
     folder: Path
-    main: HeldState | Unusable
-    statuses: Mapping[PhaseName, HeldStatus | Unusable]
+    files: Files  # all six by their names
+
+    @property
+    def path(self) -> Path:
+        return self.folder / STATE
+
+    @property
+    def main(self) -> LoadedFile[State] | Unusable:
+        return self.files[STATE]
+
+    @property
+    def statuses(self) -> Mapping[PhaseName, LoadedFile[StatusFile] | Unusable]:
+        return {phase: self.files[f"{phase}/{STATUS}"] for phase in PHASES}
 
     @property
     def slug(self) -> str:
@@ -76,210 +190,136 @@ class Run:
         return key_of(self.slug)
 
     @property
-    def is_ours(self) -> bool:
-        return isinstance(self.main, HeldState) or self.main.is_ours
+    def state(self) -> State:
+        """What workflow-state.json or its last good copy says."""
+        return self._usable_main.state
 
-    @cached_property
-    def held(self) -> list[Kept[Any]]:
-        """What can be used of the six files, each as it stands or as its last good copy."""
-        files = (self.main, *self.statuses.values())
-        return [each for each in files if isinstance(each, Kept)]
+    @property
+    def mtime(self) -> float:
+        return self._usable_main.mtime
 
-    @cached_property
-    def lost(self) -> list[Unusable]:
-        """What cannot."""
-        files = (self.main, *self.statuses.values())
-        return [each for each in files if isinstance(each, Unusable)]
+    @property
+    def _usable_main(self) -> LoadedFile[State]:
+        main = self.main
+        if isinstance(main, Unusable):
+            raise StateUnreadable(main.path, main.reason)
+        return main
+
+    @property
+    def name(self) -> str:
+        return self.state.name
+
+    @property
+    def branch(self) -> str | None:
+        return self.state.branch
+
+    @property
+    def created_at(self) -> datetime | None:
+        return moment(self.state.created_at)
 
     @property
     def changed_at(self) -> datetime:
-        """When it was last touched: what it says, or a file's own time after an edit by hand."""
-        stated = self.main.state.last_activity if isinstance(self.main, HeldState) else None
-        edited = [clock.from_mtime(each.mtime) for each in self.held]
-        return max([*edited, *([stated] if stated else [])])
+        """The last activity that is stated, or the time of a file after an edit by hand."""
+        times = [clock.from_mtime(file.mtime) for file in self.loaded]
+        return max([*times, self.state.last_activity or times[0]])
 
-    def status(self, phase: PhaseName) -> Status | None:
-        """What is known of *phase* in detail."""
-        held = self.statuses[phase]
-        return held.state if isinstance(held, HeldStatus) else None
+    @property
+    def troubles(self) -> list[str]:
+        """Where the files of a feature in work do not agree."""
+        if self.state.over:
+            return []
+        wrong = [
+            f"workflow-state.json contradicts itself. {line}" for line in contradictions(self.state)
+        ]
+        holds = "The files disagree, and workflow-state.json holds"
+        return wrong + [f"{holds}: {line}" for line in disagreements(self)]
+
+    @property
+    def loaded(self) -> list[LoadedFile[Any]]:
+        """The usable files, each as it stands or as its last good copy."""
+        return [file for file in self.files.values() if isinstance(file, LoadedFile)]
+
+    def status(self, phase: PhaseName) -> StatusFile | None:
+        """The details of *phase*, as far as they are known."""
+        file = self.statuses[phase]
+        return file.state if isinstance(file, LoadedFile) else None
 
 
-@dataclass
-class Found:
+class FoundFeatures(Found[Feature]):
     """All features below workflow/."""
 
-    runs: list[Run] = field(default_factory=list)  # whose state can be used
-    lost: list[Run] = field(default_factory=list)  # whose state cannot, though it was one
-    foreign: list[Unusable] = field(default_factory=list)
+    def add(self, entry: Feature | Unusable) -> None:
+        super().add(entry)
+        if isinstance(entry, Feature):
+            # A status.json that is missing is made by the next command; until then a caution tells it.
+            there = (file for file in entry.statuses.values() if not is_missing(file))
+            self.unusable += [file for file in there if isinstance(file, Unusable)]
 
-    def add(self, store: Store, run: Run) -> None:
-        """Put *run* where it belongs."""
-        if isinstance(run.main, HeldState):
-            self.runs.append(run)
-        elif run.main.kind == "foreign":
-            self.foreign.append(run.main)
-        elif run.main.kind != "missing" or _is_begun(store, run):
-            self.lost.append(run)
-
-    def find(self, key: str) -> Run | None:
-        return next((each for each in (*self.runs, *self.lost) if each.key == key), None)
+    @property
+    def lost(self) -> list[Path]:
+        """The folders of features whose workflow-state.json cannot be used."""
+        ours = (file.path for file in self.unusable if file.is_ours)
+        return [path.parent for path in ours if path.name == STATE]
 
 
-def key_of(slug: str) -> str:
-    return f"gated:{slug}"
-
-
-def slug_of(key: str) -> str:
-    return key.removeprefix(key_of(""))
-
-
-def folder_of(store: Store, slug: str) -> Path:
-    """The folder of the feature *slug*, which came from a command line."""
-    if not _SLUG.fullmatch(slug):
-        raise IllegalMove(
-            f"{slug!r} is no slug of a feature",
-            hint="Small letters, digits and hyphens, at most 64: user-auth.",
-        )
-    return store.root / FOLDER / slug
-
-
-def folder_there(store: Store, slug: str) -> Path:
-    """The same for a feature that is there: others choose names that we would not."""
-    if slug[:1] in {"", "."} or {"/", "\\", "\0"} & set(slug):
-        raise IllegalMove(f"{slug!r} is no name of a folder", hint="See holdfast list.")
-    return store.root / FOLDER / slug
-
-
-def slug_from(title: str) -> str:
-    """A slug made of a title."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64].rstrip("-")
-
-
-def state_path(folder: Path) -> Path:
-    return folder / STATE
-
-
-def state_paths(folder: Path) -> list[Path]:
-    """The six state files of the feature in *folder*, whether they are there or not."""
-    return [state_path(folder), *(status_path(folder, phase) for phase in PHASES)]
-
-
-def status_path(folder: Path, phase: PhaseName) -> Path:
-    return folder / phase / STATUS
-
-
-def is_ours(path: str) -> bool:
-    """Whether *path*, relative to the root, is that of a file which our commands write."""
-    return _OURS.fullmatch(path) is not None
-
-
-def reviews(folder: Path, phase: PhaseName) -> list[tuple[int, Path]]:
-    """The reviews of *phase* with their numbers, in order."""
-    there = entries(folder / phase / REVIEWS)
-    numbered = [(_REVIEW.fullmatch(each.name), Path(each.path)) for each in there]
-    return sorted((int(match[1]), path) for match, path in numbered if match)
-
-
-def review_path(folder: Path, phase: PhaseName, number: int) -> Path:
-    return folder / phase / REVIEWS / f"review-{number}.md"
-
-
-def is_review(path: Path) -> bool:
-    return path.parent.name == REVIEWS and _REVIEW.fullmatch(path.name) is not None
-
-
-def next_review(folder: Path, phase: PhaseName) -> int:
-    """The number after the last one, so that none is ever used twice."""
-    return max((number for number, _ in reviews(folder, phase)), default=0) + 1
-
-
-def folders(root: Path) -> Iterator[Path]:
-    """The folders that may hold a feature, in the order of their names."""
-    top = root / FOLDER
-    names = sorted(each.name for each in entries(top))
-    begins = os.path.join(top, "")
-    for name in names:
-        there = (os.path.lexists(f"{begins}{name}/{each}") for each in (STATE, DESCRIPTION))
-        if name[:1] != "." and any(there):
-            yield top / name
-
-
-def paths(root: Path) -> list[Path]:
-    """All state files that there may be."""
-    places = [path for folder in folders(root) for path in state_paths(folder)]
-    return [path for path in places if os.path.lexists(path)]
-
-
-def has_gone(path: str) -> bool:
-    """Whether the feature of a state file has gone: one file alone that is missing is to come back."""
-    folder, name = os.path.split(path)
-    return not os.path.isdir(folder if name == STATE else os.path.dirname(folder))
-
-
-def look(store: Store) -> Found:
-    """Read them all."""
-    there = Found()
-    for folder in folders(store.root):
-        there.add(store, read(store, folder))
-    return there
-
-
-def is_any(store: Store) -> bool:
-    """Whether there is a feature; found out with the first."""
-    there = Found()
-    for folder in folders(store.root):
-        there.add(store, read(store, folder))
-        if there.runs or there.lost:
-            return True
-    return False
-
-
-def read(store: Store, folder: Path) -> Run:
+def read(store: Store, folder: Path) -> Feature:
     """The feature in *folder*; where a file cannot be read, its last good copy."""
-    return Run(
-        folder,
-        _read(store, STATE_KIND, state_path(folder)),
-        {phase: _read_status(store, folder, phase) for phase in PHASES},
-    )
-
-
-def state_of(run: Run) -> State:
-    """What workflow-state.json of a feature says that could be used when it was found."""
-    main = run.main
-    if isinstance(main, Unusable):
-        raise StateUnreadable(main.path, main.reason)
-    return main.state
-
-
-def _read_status(store: Store, folder: Path, phase: PhaseName) -> HeldStatus | Unusable:
-    held = _read(store, STATUS_KIND, status_path(folder, phase))
-    if isinstance(held, HeldStatus) and held.state.phase != phase:
-        return Unusable(held.path, misplaced(phase, held.state.phase), "wrong")
-    return held
+    found: dict[str, LoadedFile[Any] | Unusable] = {STATE: _read(store, STATE_KIND, folder / STATE)}
+    for phase in PHASES:
+        name = f"{phase}/{STATUS}"
+        file = found[name] = _read(store, STATUS_KIND, folder / name)
+        if isinstance(file, LoadedFile) and file.state.phase != phase:
+            found[name] = Unusable(file.path, misplaced(phase, file.state.phase), "wrong")
+    return Feature(folder, found)
 
 
 def misplaced(folder: str, phase: str) -> str:
     """What is wrong with a status.json that names another phase than its folder."""
-    return f"phase: expected {folder}, as the folder is called, found {found(phase)}"
+    return f"phase: expected {folder}, as the folder is called, found {quoted(phase)}"
 
 
-def _read(store: Store, kind: Kind[D, K], path: Path) -> K | Unusable:
-    if not os.path.lexists(path):
+def _read(store: Store, kind: FileKind[D, K], path: Path) -> K | Unusable:
+    if not store.exists(path):
         return Unusable(path, "it is missing", "missing")
     return kind.read(store, path)
 
 
-def _is_begun(store: Store, run: Run) -> bool:
-    """Whether a folder without a state is a feature's: it has the description and a status."""
-    description = run.folder / DESCRIPTION
-    return store.holds(description) and description.is_file() and bool(run.held)
+def is_described(store: Store, folder: Path) -> bool:
+    """Whether *folder* has the description that proves a feature."""
+    path = folder / DESCRIPTION
+    return store.holds(path) and store.inputs.is_file(path)
 
 
-def _began_with(data: Mapping[str, Any], good: State) -> bool:
-    created = data.get("created_at")
-    return created is None or created == good.created_at
+# Whether the files say the same.
 
 
-STATE_KIND = Kind("the state of a feature", State, HeldState, has_state_shape, _began_with)
-STATUS_KIND = Kind("the status of a phase", Status, HeldStatus, has_status_shape)
+def disagreements(feature: Feature) -> tuple[str, ...]:
+    """Where the files do not agree, in words."""
+    state = feature.state
+    phase = phase_in_work(state)
+    moved = f"current_phase was {state.current_phase}, but {phase} is the one in progress"
+    lines = (disagreement(feature, name) for name in PHASES)
+    return (*([moved] if phase else []), *(line for line in lines if line))
+
+
+def phase_in_work(state: State) -> PhaseName | None:
+    """The phase in work if current_phase names another one, and everything else fits this one."""
+    busy = [name for name in PHASES if state.phases[name].status in _IN_WORK]
+    if state.over or len(busy) != 1 or busy[0] == state.current_phase:
+        return None
+    moved = state.model_copy(update={"current_phase": busy[0]})
+    return None if any(contradictions(moved)) else busy[0]
+
+
+def disagreement(feature: Feature, name: PhaseName) -> str | None:
+    """How status.json of a phase differs from workflow-state.json."""
+    file, summary = feature.statuses[name], feature.state.phases[name]
+    status = usable(file)
+    if status and status.stands == summary.stands:
+        return None
+    if status:
+        return (
+            f"status.json of {name} said {status}; workflow-state.json says {summary}, which holds"
+        )
+    trouble = "is missing" if is_missing(file) else f"cannot be used ({one_line(problem_of(file))})"
+    return f"status.json of {name} {trouble}; workflow-state.json says {summary}"

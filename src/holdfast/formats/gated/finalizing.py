@@ -1,136 +1,165 @@
-"""The end of a completed feature: its docs go to docs/, and its workspace goes away.
+"""The end of a completed feature, and its commits, which somebody has to ask for; nothing is ever pushed.
 
-Killed at any point, the same command brings it to its end: it publishes first, each document whole;
-then it writes the status `finalized`, which says that all is published; then it moves the workspace to
-our archive in one step. So nothing is lost that was not published, and nothing is left that a hook
-could bring back.
+At the end the docs go to docs/, and the workspace goes away. Killed before that has gone, the same command
+finishes the job. It publishes first, each document whole; then it writes the status `finalized`, which says that
+everything is published; then it moves the workspace to our archive in one step. So nothing unpublished is
+lost, and nothing is left that a hook could bring back. The commit comes last; one that is missing then is left
+to the user, with git.
+
+Only the workflow's own paths are committed, whatever else is staged. The user's git hooks run. What git
+would refuse is checked, as far as possible, before anything is changed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import shlex
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
-from holdfast import sidecar
-from holdfast.formats.base import Place
-from holdfast.formats.document import moment, stamp
-from holdfast.formats.gated import (
-    committing,
-    files,
-    lifecycle,
-    machine,
-    mapping,
-    publishing,
-    reconcile,
-    seeding,
+from holdfast.errors import GitRefused, IllegalMove
+from holdfast.files import git
+from holdfast.files.store import COMMAND_WAIT
+from holdfast.formats.engine.document import iso_time, moment
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.gated import files, moves, reconciling
+from holdfast.formats.gated.documents import (
+    Copy,
+    plan_publishing,
+    publish,
+    refuse_conflicts,
 )
-from holdfast.formats.gated.copying import Copy
-from holdfast.formats.gated.files import HeldState, Run
+from holdfast.formats.gated.files import Feature, read
+from holdfast.formats.gated.format import FORMAT
 from holdfast.formats.gated.model import State
-from holdfast.formats.gated.publishing import Begun
-from holdfast.store import COMMAND_WAIT
-
-_UNCOMMITTED = "gated: finalized, and still to be committed"
 
 
-@dataclass(frozen=True)
-class Finalized:
+class Finalized(NamedTuple):
     title: str
-    copies: tuple[Copy, ...]
-    replaced: tuple[str, ...]  # where what was in conflict is kept, one line each
+    copies: Sequence[Copy]
+    replaced: Sequence[str]  # where what was in conflict is kept, one line each
     archived: str  # where the workspace is now, relative to the root
 
 
 def plan(place: Place, slug: str) -> list[Copy]:
-    """What would be published; refused where the feature is not completed. Nothing is written."""
-    run = _run(place, slug)
-    return _plan(place, run, _finished(place, run))
+    """What would be published; refused if the feature is not completed. Nothing is written."""
+    return _plan(place, slug)[2]
+
+
+def _plan(place: Place, slug: str) -> tuple[Feature, State, list[Copy]]:
+    """The feature, its state, which is completed or was finalized by an interrupted command, and its documents."""
+    feature = read(place.store, files.folder_of(place.store, slug))
+    content = reconciling.reconciled(feature, iso_time(place.now))
+    state = content.state
+    copies = plan_publishing(place.store, slug, moment(state.created_at))
+    if state.status == "finalized":  # everything was published before that was written
+        return feature, state, [copy for copy in copies if copy.kind == "same"]
+    moves.finalize(content, iso_time(place.now))
+    return feature, state, copies
+
+
+def published(copies: Sequence[Copy]) -> list[str]:
+    """The paths in docs/ that hold a document of the feature afterwards."""
+    return [copy.target for copy in copies if copy.kind != "passed over"]
 
 
 def finalize(place: Place, slug: str, *, force: bool = False) -> Finalized:
     """Publish, and put the workspace away."""
-    store, at = place.store, place.stamp
-    with store.lock(COMMAND_WAIT):
-        lifecycle.finish(place)
-        run = _run(place, slug)
-        state = _finished(place, run)
-        copies = _plan(place, run, state)
+    store = place.store
+    with FORMAT.locked(place):
+        feature, state, copies = _plan(place, slug)
         if not force:
-            publishing.refuse_conflicts(copies)
-        replaced = publishing.make(store, copies, at)
+            refuse_conflicts(copies)
+        replaced = publish(store, copies, place.stamp)
     if state.status != "finalized":
-        lifecycle.change(place, run.key, machine.finalize)
+        FORMAT.change(place, feature.key, moves.finalize)
     with store.lock(COMMAND_WAIT):
-        archived = store.archive_folder(run.folder, at, last=files.STATE)
-        for path in files.state_paths(run.folder):
+        archived = store.archive_folder(feature.folder, place.stamp)
+        for path in files.state_paths(feature.folder):
             store.forget(path)
-        with contextlib.suppress(OSError):  # others may lie in there
-            run.folder.parent.rmdir()
-    return Finalized(state.name, tuple(copies), tuple(replaced), store.relative(archived))
+        with contextlib.suppress(OSError):  # it may hold others
+            feature.folder.parent.rmdir()
+    return Finalized(state.name, copies, replaced, store.relative(archived))
 
 
 def interrupted(place: Place) -> list[str]:
     """The features that are published, and whose workspace is still there."""
-    runs = files.look(place.store).runs
-    states = ((each.slug, each.main) for each in runs if isinstance(each.main, HeldState))
-    return [slug for slug, main in states if main.state.status == "finalized"]
+    features = FORMAT.look(place).entries
+    return [feature.slug for feature in features if feature.state.status == "finalized"]
 
 
-def _run(place: Place, slug: str) -> Run:
-    return files.read(place.store, files.folder_there(place.store, slug))
+# Branch and commits.
 
 
-def _finished(place: Place, run: Run) -> State:
-    """The state of *run*, which is completed, or finalized by a command that was interrupted."""
-    content = reconcile.reconciled(run, stamp(place.now)).content
-    if content.state.status != "finalized":
-        machine.finalize(content, stamp(place.now))
-    return content.state
+def has_branch(root: Path, branch: str) -> bool:
+    asked = ("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
+    return git.answer(str(root), *asked) is not None
 
 
-def _plan(place: Place, run: Run, state: State) -> list[Copy]:
-    if state.status == "finalized":  # all was published before that was written
-        return []
-    digests = seeding.noted(place.store, run.slug)
-    return publishing.plan(place.store, run.slug, Begun(digests, moment(state.created_at)))
+def refuse_unready(root: Path) -> None:
+    """Say what prevents a branch or a commit, before anything is changed."""
+    if shutil.which("git") is None:
+        raise IllegalMove("git is not installed", hint="Leave out --branch and --commit.")
+    if git.answer(str(root), "rev-parse", "--git-dir") is None:
+        raise IllegalMove(
+            f"{root} is in no git repository",
+            hint="Leave out --branch and --commit, or begin one: git init",
+        )
 
 
-# The commit comes last, when there is no state any more that could remind of it. So it is noted before.
+def refuse_uncommittable(root: Path, *paths: str) -> None:
+    """Say what prevents a commit of *paths*."""
+    refuse_unready(root)
+    if git.answer(str(root), "var", "GIT_COMMITTER_IDENT") is None:
+        raise IllegalMove(
+            "git has no name and address for the commit",
+            hint="Set it: git config user.name NAME; git config user.email ADDRESS",
+        )
+    for what in ("merge", "cherry-pick"):
+        head = f"{what.replace('-', '_').upper()}_HEAD"
+        if git.answer(str(root), "rev-parse", "--verify", "--quiet", head) is not None:
+            raise IllegalMove(
+                f"a {what} is under way", hint=f"End it first: git commit, or git {what} --abort"
+            )
+    if git.answer(str(root), "ls-files", "--unmerged"):
+        raise IllegalMove("git has files that are not merged", hint="See git status.")
+    ignored = [path for path in paths if git.ignores(str(root / path))]
+    if ignored:
+        raise IllegalMove(
+            f"git ignores {', '.join(ignored)}",
+            hint="Take that out of .gitignore, or leave out --commit.",
+        )
 
 
-@dataclass(frozen=True)
-class Uncommitted:
-    """What a `finalize --commit` has still to commit."""
-
-    slug: str
-    paths: tuple[str, ...]  # beside the workspace
-    message: str
-
-
-def note_uncommitted(place: Place, slug: str, copies: Sequence[Copy], message: str) -> None:
-    """Remember the commit that *slug* is to end with; paths of an interrupted command stay."""
-    before = uncommitted(place)
-    known = before.paths if before and before.slug == slug else ()
-    new = [each.target for each in copies if each.is_held]
-    record = {"slug": slug, "paths": list(dict.fromkeys([*known, *new])), "message": message}
-    sidecar.update(place.store, _UNCOMMITTED, COMMAND_WAIT, lambda _: record)
+def switch(root: Path, branch: str) -> str:
+    """Switch to *branch*, and create it if need be. Returns what was done."""
+    if git.answer(str(root), "symbolic-ref", "--quiet", "--short", "HEAD") == branch:
+        return f"on branch {branch} already"
+    is_there = has_branch(root, branch)
+    git.do(str(root), "switch", "--quiet", *([] if is_there else ["--create"]), branch)
+    return f"{'switched to' if is_there else 'made'} branch {branch}"
 
 
-def uncommitted(place: Place) -> Uncommitted | None:
-    """The commit that is still to be made."""
-    match sidecar.load(place.store, _UNCOMMITTED):
-        case {"slug": str(slug), "paths": [*paths], "message": str(message)} if all(
-            isinstance(each, str) and mapping.is_central(each) for each in paths
-        ):
-            files.folder_there(place.store, slug)  # the note may have come with the project
-            return Uncommitted(slug, tuple(paths), message)
-    return None
-
-
-def commit(place: Place, due: Uncommitted) -> str:
-    """Make the commit that is due. Returns what was done."""
-    paths = [*due.paths, mapping.workspace(due.slug)]
-    line = committing.commit(place.root, paths, due.message)
-    sidecar.update(place.store, _UNCOMMITTED, COMMAND_WAIT, lambda _: {})
-    return line
+def commit(root: Path, paths: list[str], text: str) -> str:
+    """Commit what has changed below *paths*, and nothing else. Returns what was done."""
+    folder = str(root)
+    asked = ("status", "--porcelain", "--untracked-files=all", "--")
+    # Where git cannot say, the commit will say why.
+    changed = [path for path in paths if git.answer(folder, *asked, path) != ""]
+    if not changed:
+        return "nothing to commit"
+    command = ("commit", "--quiet", "--message", text, "--", *changed)
+    try:
+        for path in changed:
+            # A removal that is staged already cannot be added again.
+            if (root / path).exists() or git.answer(folder, "ls-files", "--", path):
+                git.do(folder, "add", "--all", "--", path)
+        git.do(folder, *command)
+    except GitRefused as error:
+        again = shlex.join(["git", "-C", folder, *command])
+        hint = f"The workflow has changed; only the commit is missing: {again}"
+        raise IllegalMove(error.cause, hint=hint) from error
+    sha = git.answer(folder, "rev-parse", "--short", "HEAD")
+    return f"committed {sha}: {text}"

@@ -1,144 +1,206 @@
-"""The gated format as the rest of the house sees it.
+"""The gated format in the terms that all formats share.
 
 Hooks do not write these files: an orchestrator does, by our commands or by itself. A hook keeps copies
-in our own folder, so that a file that gets damaged can be brought back, and brings to its end what one
-of our commands was killed in the middle of. What only commands need is loaded where it is used.
+in our own folder, so that a damaged file can be brought back, and finishes what one of our commands was
+killed in the middle of.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from holdfast import ledger, together
-from holdfast.errors import HoldfastError
-from holdfast.formats import holding
-from holdfast.formats.base import Place, Report, Survey, Workflow
-from holdfast.formats.gated import files, known
-from holdfast.formats.gated.files import Found
-from holdfast.formats.gated.known import Known, row_of
-from holdfast.formats.gated.telling import workflows_of
-from holdfast.formats.holding import Kept, Unusable
-from holdfast.formats.remembered import Memory
+from holdfast.files.store import Store
+from holdfast.formats.engine.document import iso_time
+from holdfast.formats.engine.format import Changed, StateFormat
+from holdfast.formats.engine.looking import LoadedFile, Unusable
+from holdfast.formats.engine.strictness import objections, quoted
+from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow, branch_mismatch
+from holdfast.formats.gated import briefing, files, moves, reconciling
+from holdfast.formats.gated.files import Feature, FoundFeatures
+from holdfast.formats.gated.machine import Content, contradictions
+from holdfast.formats.gated.model import PHASES, State, StatusFile, has_status_shape, is_escalation
 
 
-class Gated:
+class Gated(StateFormat[Content, Feature, FoundFeatures]):
     """See docs/formats/gated.md."""
 
-    name = "gated"
-    folders: tuple[str, ...] = (files.FOLDER,)
+    name = files.NAME
+    folders = (files.FOLDER,)
     personal = False
     group = "gate"
-    notes_compactions = False
+    kind = files.STATE_KIND
+    found_type = FoundFeatures
+    required: ClassVar = {
+        "feature": "the slug of the feature",
+        "current_phase": "a valid phase name",
+        "status": "a valid status of a workflow",
+        "phases": "an object with all 5 phases",
+    }
+    required_of_status: ClassVar = {
+        "phase": "the name of its folder",
+        "status": "a valid status of a phase",
+        "iterations": "a number, 0-4",
+        "max_iterations": "a number, typically 4",
+    }
 
-    def paths(self, root: Path) -> list[Path]:
-        return files.paths(root)
+    # Looking. What is read as one entry is a folder.
 
-    def present(self, place: Place) -> bool:
-        return files.is_any(place.store)
+    def paths(self, store: Store) -> Iterable[Path]:
+        found = (path for folder in self.units(store) for path in files.state_paths(folder))
+        return [path for path in found if store.exists(path)]
 
-    def sync(self, place: Place, wait: float | None) -> Survey:
-        memory = Memory.of(place, self.name)
-        copied = place.store.copied_at(files.FOLDER)
-        found = known.look(place.store, memory, copied)
-        survey = Survey(due=_is_due(place, found, copied))
-        if wait is not None and survey.due:
-            try:
-                with place.store.lock(wait):
-                    survey.notes += _finished(place)
-                    # What was read outside the lock may be old.
-                    found = known.look_again(place.store, found, memory)
-                    held, gone = _read(found), _gone(place, found)
-                    holding.keep_copies(place.store, files.FOLDER, held, gone, copied)
-            except HoldfastError as error:
-                survey.failure = error
-        if wait is not None:
-            memory.keep()
-        survey.workflows = workflows_of(found, place)
-        survey.looked = _looked(place, found)
-        survey.notes += _notes(place, found)
-        return survey
+    def units(self, store: Store) -> Iterable[Path]:
+        return files.folders(store)
 
-    def inspect(self, path: Path, raw: bytes) -> Report | None:
-        """What a strict reader of the document would object to."""
-        from holdfast.formats.gated import inspection  # noqa: PLC0415
+    def read(self, store: Store, path: Path) -> Feature | Unusable:
+        feature = files.read(store, path)
+        main = feature.main
+        if isinstance(main, LoadedFile):
+            return feature
+        reviewed = any(files.reviews(store, path, phase) for phase in PHASES)
+        begun = feature.loaded or (reviewed and files.is_described(store, path))
+        return main if begun or not files.is_missing(main) else replace(main, kind="foreign")
 
-        return inspection.inspect(path, raw)
+    def files(self, entry: Feature) -> Sequence[LoadedFile[Any]]:
+        return entry.loaded
+
+    def to_copy(self, found: FoundFeatures) -> Iterable[LoadedFile[Any]]:
+        store, kept = found.place.store, [*super().to_copy(found)]
+        for folder in found.lost:  # recovery needs what is left of them, and nothing odd
+            kept += files.read(store, folder).loaded
+        return [file for file in kept if not file.odd]
+
+    def has_gone(self, found: FoundFeatures) -> Callable[[str], bool]:
+        # A single missing file is to come back; the copies go with the folder of the feature.
+        store, root = found.place.store, found.place.root
+        return lambda path: (
+            not store.inputs.is_dir(root.joinpath(*Path(path).relative_to(root).parts[:2]))
+        )
+
+    def notes(self, found: FoundFeatures) -> list[str]:
+        return [
+            f"What can be rebuilt from the files of {folder.name!r}: holdfast gate recover"
+            for folder in found.lost
+        ]
+
+    # Telling.
+
+    def ended(self, entry: Feature) -> str:
+        state = entry.state
+        if not state.over:
+            return ""
+        left = "; publish its docs: holdfast gate finalize" if state.status == "completed" else ""
+        day = str(state.updated_at or entry.changed_at.isoformat())[:10]
+        return f"{state.status} on {day}{left}"
+
+    def describe(self, place: Place, entry: Feature, standing: Standing) -> dict[str, Any]:
+        state, slug = entry.state, shlex.quote(entry.slug)
+        own = None if state.over else place.branch_now(entry.branch)
+        mismatch = branch_mismatch(own, place.branch)
+        fields = {
+            "handle": entry.slug,
+            "cautions": (*([mismatch] if mismatch else []), *entry.troubles),
+            "put_away": state.status in {"finalized", "abandoned", "cancelled"},
+            "cleared_with": f"holdfast gate {'finalize' if state.over else 'cancel'} -w {slug}",
+        }
+        if standing == "ignored":  # titles may be alike
+            fields["remark"] = f"ignored. To resume it: holdfast resume {entry.slug!r}"
+        return fields
+
+    def briefing(self, place: Place, entry: Feature, standing: Standing) -> Briefing:
+        # What is left over is told with its name behind the command.
+        ending = {"stale": "cancel -w", "finished": "finalize -w"}.get(standing, "complete")
+        return briefing.make(entry, place.store, f"holdfast gate {ending}")
+
+    # Changing: six files and a review as one.
+
+    def owns(self, path: str) -> bool:
+        return files.OURS.fullmatch(path) is not None
+
+    def start(self, place: Place, slug: str, *, title: str, description: str) -> Changed[Feature]:
+        """Begin a feature: its description, the state and all five status.json."""
+        folder = files.folder_for_new(place.store, slug)
+        branch = place.branch if place.branch == files.branch_of(slug) else None
+        content = moves.begin(slug, iso_time(place.now), title=title, branch=branch)
+        with self.locked(place) as lines:
+            reconciling.refuse_taken(place.store, folder)
+            feature = reconciling.put(place, folder, content, described=description)
+            return Changed(feature, (*lines,))
+
+    def change(
+        self, place: Place, key: str, move: Callable[..., Content], *arguments: Any, **named: Any
+    ) -> Changed[Feature]:
+        return self._change(place, key, lambda content, at: move(content, at, *arguments, **named))
+
+    def reconcile(self, place: Place, key: str) -> Changed[Feature]:
+        """Let each status.json of the feature say what its workflow-state.json says."""
+        return self._change(place, key, None)
+
+    def _change(self, place: Place, key: str, move: reconciling.Move | None) -> Changed[Feature]:
+        folder = place.root / files.FOLDER / files.slug_of(key)
+        with self.locked(place) as lines:
+            changed = reconciling.change(place, folder, move)
+            return changed._replace(lines=(*lines, *changed.lines))
+
+    def put(self, place: Place, path: Path, state: Content, _: Feature | None = None) -> Feature:
+        """Let all files of the feature whose workflow-state.json is at *path* say *state*."""
+        return reconciling.put(place, path.parent, state)
+
+    touch_move = staticmethod(moves.touch)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
         if workflow.briefing.status == "completed":
             finalize = f"holdfast gate finalize -w {shlex.quote(str(workflow.handle))}"
             return (f"The docs of {workflow.name!r} are still to be published: {finalize}",)
-        from holdfast.formats.gated import lifecycle, machine  # noqa: PLC0415
-
-        changed = lifecycle.change(place, workflow.key, machine.complete)
+        changed = self.change(place, workflow.key, moves.complete)
         how = f"Workflow completed: {workflow.name}. Its docs are published by: holdfast gate finalize"
         return how, *changed.lines
 
-    def touch(self, place: Place, workflow: Workflow) -> None:
-        from holdfast.formats.gated import lifecycle  # noqa: PLC0415
+    # Inspecting, by the document's validation rules. Restoring is more tolerant.
 
-        lifecycle.take_up(place, workflow.key)
+    def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
+        problems = super().problems(path, data)
+        if problems is None and has_status_shape(data):
+            return self._problems_of_status(path, data)
+        return problems
 
-    def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
-        """The document has no place for it."""
+    def _problems_of_status(self, path: Path, data: dict[str, Any]) -> list[str]:
+        folder = path.parent.name if path.name == files.STATUS else ""
+        wrong = list(objections(StatusFile, data, self.required_of_status))
+        if not wrong and folder in PHASES and data["phase"] != folder:
+            return [files.misplaced(folder, data["phase"])]
+        return wrong
 
+    def beyond_types(self, state: State) -> Iterator[str]:
+        yield from contradictions(state)
+        for index, entry in enumerate(state.escalations):
+            if not is_escalation(entry):
+                yield (
+                    f"escalations.{index}: expected an object with phase, reason, raised, resolved "
+                    f"and by, found {quoted(entry)}"
+                )
 
-def _is_due(place: Place, found: Found, copied: Mapping[str, float]) -> bool:
-    return together.is_unfinished(place.store, files.UNFINISHED) or holding.copies_due(
-        place.store, files.FOLDER, _read(found), _gone(place, found), copied
-    )
+    def problems_of(self, store: Store, folder: Path) -> Iterator[str]:
+        """What is wrong with all six files of a feature, and whether they agree."""
+        feature = files.read(store, folder)
+        yield from self._problems_of_file(folder, feature.main)
+        for phase, file in feature.statuses.items():
+            wrong = [*self._problems_of_file(folder, file)]
+            yield from wrong
+            if files.usable(feature.main) and not wrong:
+                line = files.disagreement(feature, phase)
+                yield from [line] if line else []
 
-
-def _gone(place: Place, found: Found) -> Callable[[str], bool]:
-    """Whether the feature of a file is not there; what was found just now is."""
-    there = {str(run.folder) for run in (*found.runs, *found.lost)}
-    depth = len(str(place.root / files.FOLDER)) + 1
-
-    def gone(path: str) -> bool:
-        end = path.find(os.sep, depth)
-        return path[:end] not in there and files.has_gone(path)
-
-    return gone
-
-
-def _finished(place: Place) -> list[str]:
-    """What was interrupted is brought to its end; not every hook can tell the person so."""
-    from holdfast.formats.gated import lifecycle  # noqa: PLC0415
-
-    lines = lifecycle.finish(place)
-    ledger.tell_later(place.store, lines, place.now)
-    return lines
-
-
-def _read(found: Found) -> list[Kept[Any]]:
-    """The files that were read: what is known is copied, and nothing is wrong with it."""
-    runs = (run for run in (*found.runs, *found.lost) if not isinstance(run, Known))
-    return [each for run in runs for each in run.held]
-
-
-def _looked(place: Place, found: Found) -> list[tuple[str, str]]:
-    relative = place.store.relative
-    lost = [*(run.main for run in found.lost), *found.foreign]
-    states = ((f"{files.FOLDER}/{run.slug}/{files.STATE}", row_of(run)) for run in found.runs)
-    return [(path, f"state of {row.name!r}") for path, row in states] + [
-        (relative(each.path), each.reason) for each in lost if isinstance(each, Unusable)
-    ]
+    def _problems_of_file(self, folder: Path, file: LoadedFile[Any] | Unusable) -> Iterator[str]:
+        problems = (file.reason,) if isinstance(file, Unusable) else file.problems
+        if isinstance(file, LoadedFile) and not problems:
+            report = self.inspect(file.path, file.raw)
+            problems = report.problems if report else ()
+        yield from (f"{file.path.relative_to(folder).as_posix()}: {line}" for line in problems)
 
 
-def _notes(place: Place, found: Found) -> list[str]:
-    """What the person has to be told, one line each."""
-    lost = [run.main for run in found.lost if isinstance(run.main, Unusable)]
-    # A status.json that is missing is made by the next command; until then a caution tells it.
-    read = (run for run in found.runs if not isinstance(run, Known))
-    lost += [each for run in read for each in run.lost if each.kind != "missing"]
-    lines = holding.unreadable(place.store, _read(found), lost)
-    return [*lines, *(_recovery(run.slug) for run in found.lost)]
-
-
-def _recovery(slug: str) -> str:
-    return f"What can be made of the files of {slug!r}: holdfast gate recover"
+FORMAT = Gated()

@@ -1,33 +1,27 @@
 """The two state files of a feature: models of workflow-state.json and of a phase's status.json.
 
-What the document asks of a valid file is asked here, since nobody may go on with one that is not: five
-phases with names of its own, known statuses, iterations from 0 to 4. Fields that came later may be absent.
+The models check what the document requires of a valid file, because no command may go on with an invalid
+one: five phases with fixed names, known statuses, iterations from 0 to 4. Newer fields may be absent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field
 
-from holdfast.formats.document import Document, Open, Time, moment, tolerant, word
-from holdfast.plaintext import one_line
+from holdfast.formats.engine.document import Document, Open, Time, moment, tolerant, word
 
 PhaseName: TypeAlias = Literal[
     "01-requirements", "02-architecture", "03-implementation", "04-testing", "05-documentation"
 ]
-PHASES: tuple[PhaseName, ...] = (
-    "01-requirements",
-    "02-architecture",
-    "03-implementation",
-    "04-testing",
-    "05-documentation",
-)
+PHASES: tuple[PhaseName, ...] = get_args(PhaseName)
 MOST_ITERATIONS = 4
+NEEDS_REVISION = "NEEDS_REVISION"
+APPROVED = "APPROVED"
 OVER = frozenset({"completed", "finalized", "abandoned", "cancelled"})
-IN_WORK = frozenset({"in_progress", "in_review", "user_review", "escalated"})
 
 WorkflowStatus = Annotated[
     Literal["in_progress", "completed", "finalized", "escalated", "abandoned", "cancelled"],
@@ -41,7 +35,55 @@ Iterations = Annotated[int, Field(ge=0, le=MOST_ITERATIONS)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-class PhaseSummary(Open):
+def _text(value: object) -> object:
+    """Some orchestrators write feedback as a list, one point an item."""
+    if isinstance(value, list):
+        return "\n".join(str(item) for item in value)
+    return str(value) if isinstance(value, dict) else value
+
+
+def _listed(value: object) -> list[Any]:
+    """A value of another shape becomes the only item, so that it survives when we add one."""
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
+def _number(value: object) -> object:
+    """Text without digits means nothing; some tools write an empty string for null."""
+    return None if isinstance(value, str) and not value.isdecimal() else value
+
+
+def _known_phases(value: object) -> object:
+    """Ignore phases that the document does not define; they stay in the file."""
+    if not isinstance(value, dict):
+        return value
+    return {name: summary for name, summary in value.items() if name in PHASES}
+
+
+def _all_phases(phases: dict[PhaseName, PhaseSummary]) -> dict[PhaseName, PhaseSummary]:
+    absent = ", ".join(name for name in PHASES if name not in phases)
+    if absent:
+        raise ValueError(f"an object with all 5 phases and no other: {absent} as well")
+    return phases
+
+
+class _Phase:
+    """What both files say of a phase. It declares no fields: pydantic reports problems in their order."""
+
+    if TYPE_CHECKING:
+        status: str
+        iterations: int
+
+    @property
+    def stands(self) -> tuple[str, int]:
+        return self.status, self.iterations
+
+    def __str__(self) -> str:
+        return f"{self.status}, iteration {self.iterations}"
+
+
+class PhaseSummary(_Phase, Open):
     """What workflow-state.json says of a phase."""
 
     status: PhaseStatus
@@ -51,61 +93,15 @@ class PhaseSummary(Open):
     escalation_reason: str | None = None
 
 
-class Escalation(BaseModel):
-    """An entry of escalations[]. The document leaves its shape open; this is ours."""
+def is_escalation(entry: Any) -> bool:
+    """Whether an entry of escalations[] has our shape; the document does not define any.
 
-    model_config = ConfigDict(extra="allow")
-
-    phase: PhaseName
-    reason: str
-    raised: Time
-    resolved: Time = None  # null while it is open
-    by: str | None = None  # "guidance", "override", or who resolved it
-
-    @classmethod
-    def of(cls, entry: object) -> Escalation | None:
-        """The escalation in *entry*; None where somebody else wrote it in another shape."""
-        try:
-            return cls.model_validate(entry)
-        except ValidationError:
-            return None
-
-
-def _text(value: object) -> object:
-    """Some orchestrators give feedback as a list, one point an item."""
-    if isinstance(value, list):
-        return "\n".join(str(each) for each in value)
-    return str(value) if isinstance(value, dict) else value
-
-
-def _listed(value: object) -> list[Any]:
-    """Another shape is one entry, so that it stays when something is added."""
-    if isinstance(value, list):
-        return value
-    return [] if value is None else [value]
-
-
-def _number(value: object) -> object:
-    """What is no number says nothing; an empty text stands for none."""
-    return None if isinstance(value, str) and not value.isdecimal() else value
-
-
-def _known_phases(value: object) -> object:
-    """A phase that the document does not know is kept in the file, and is not ours to read."""
-    if not isinstance(value, dict):
-        return value
-    return {name: each for name, each in value.items() if name in PHASES}
-
-
-def _all_phases(phases: dict[str, PhaseSummary]) -> dict[str, PhaseSummary]:
-    absent = [name for name in PHASES if name not in phases]
-    unknown = [name for name in phases if name not in PHASES]
-    if absent or unknown:
-        told = (
-            f"{', '.join(absent)} as well" if absent else f"not {one_line(', '.join(unknown), 80)}"
-        )
-        raise ValueError(f"an object with all 5 phases and no other: {told}")
-    return phases
+    "resolved" is null while it is open; "by" is "guidance", "override", or who resolved it.
+    """
+    match entry:
+        case {"phase": str(phase), "reason": str(), "raised": _}:
+            return phase in PHASES and isinstance(entry.get("by"), str | None)
+    return False
 
 
 class State(Document):
@@ -118,15 +114,36 @@ class State(Document):
     updated_at: Time = None
     current_phase: PhaseName
     status: WorkflowStatus
-    phases: Annotated[dict[str, PhaseSummary], tolerant(_known_phases), AfterValidator(_all_phases)]
+    phases: Annotated[
+        dict[PhaseName, PhaseSummary], tolerant(_known_phases), AfterValidator(_all_phases)
+    ]
     escalations: Annotated[list[Any], tolerant(_listed)] = []
     pr_url: str | None = None
     pr_number: Annotated[int | None, tolerant(_number)] = None
     last_reviewed_at: Time = None
 
+    instead: ClassVar = {
+        "status": "in_progress",
+        "current_phase": PHASES[0],
+        **{f"phases.{name}.status": "in_progress" for name in PHASES},
+    }
+
+    @classmethod
+    def of_json(cls, data: dict[str, Any]) -> Self:
+        """An odd word is taken for what the order of phases makes likely."""
+        state = super().of_json(data)
+        odd = {item["loc"] for item in state.odd}
+        if ("current_phase",) in odd:
+            left = (name for name in PHASES if state.phases[name].status != "approved")
+            state.current_phase = next(left, PHASES[-1])
+        for name in PHASES:
+            if ("phases", name, "status") in odd and name != state.current_phase:
+                before = name < state.current_phase
+                state.phases[name].status = "approved" if before else "pending"
+        return state
+
     @property
     def name(self) -> str:
-        """What people call it."""
         return self.feature_title or self.feature
 
     @property
@@ -134,33 +151,45 @@ class State(Document):
         return self.status in OVER
 
     @property
+    def all_approved(self) -> bool:
+        return all(self.phases[name].status == "approved" for name in PHASES)
+
+    @property
     def phase(self) -> PhaseSummary:
-        """The current one."""
+        """The current phase."""
         return self.phases[self.current_phase]
 
-    @property
-    def number(self) -> int:
-        """Of the current phase, from 1."""
-        return PHASES.index(self.current_phase) + 1
+    def is_open(self, entry: Any) -> bool:
+        """Whether *entry* is an unresolved escalation of the current phase."""
+        ours = is_escalation(entry) and entry["phase"] == self.current_phase
+        return ours and entry.get("resolved") is None
 
     @property
-    def open_escalation(self) -> Escalation | None:
-        """The last one of the current phase that nobody has resolved."""
-        known = [each for entry in self.escalations if (each := Escalation.of(entry))]
-        still = [each for each in known if each.resolved is None]
-        return next((each for each in reversed(still) if each.phase == self.current_phase), None)
+    def escalation_reason(self) -> str | None:
+        """Why the current phase is escalated, as far as anything tells."""
+        reasons = [entry["reason"] for entry in self.escalations if self.is_open(entry)]
+        return self.phase.escalation_reason or (reasons[-1] if reasons else None)
 
     @property
     def last_activity(self) -> datetime | None:
-        """The latest time that the file states."""
-        times = [self.created_at, self.updated_at, self.last_reviewed_at]
-        for phase in self.phases.values():
-            times += [phase.started_at, phase.completed_at]
-        return max((at for each in times if (at := moment(each))), default=None)
+        """The latest time that the file states of the whole feature."""
+        times = (self.created_at, self.updated_at, self.last_reviewed_at)
+        return max((at for time in times if (at := moment(time))), default=None)
+
+    def escalate(self, reason: str | None, at: str) -> None:
+        """Add an open escalation of the current phase."""
+        entry = {"phase": self.current_phase, "reason": reason, "raised": at}
+        self.escalations = [*self.escalations, {**entry, "resolved": None, "by": None}]
 
 
-class Status(Document):
+class StatusFile(_Phase, Document):
     """status.json: one phase in detail."""
+
+    instead: ClassVar = {
+        "status": "in_progress",
+        "iterations": 0,
+        "max_iterations": MOST_ITERATIONS,
+    }
 
     phase: PhaseName
     status: PhaseStatus
@@ -171,21 +200,30 @@ class Status(Document):
 
     @property
     def limit(self) -> int:
-        """After how many iterations it escalates; more than the document allows there never are."""
+        """The number of iterations after which the phase escalates, never above the document's."""
         return min(self.max_iterations, MOST_ITERATIONS)
 
     def latest(self) -> Iterator[tuple[str, object]]:
-        """Action and result of the history's entries, the last one first; others may be of any shape."""
+        """Action and result of the history's entries, the last one first."""
         for entry in reversed(self.history):
-            action = entry.get("action") if isinstance(entry, dict) else None
-            if isinstance(action, str):
-                yield action, entry.get("result")
+            match entry:
+                case {"action": str(action)}:
+                    yield action, entry.get("result")
+
+    def record(
+        self, action: str, at: str, result: str | None = None, iteration: int | None = None
+    ) -> None:
+        """Append an entry to the history, for the current iteration unless told otherwise."""
+        number = self.iterations if iteration is None else iteration
+        entry = {"iteration": number, "action": action, "timestamp": at, "result": result}
+        self.history = [*self.history, entry]
 
 
 def new_state(
     feature: str, at: str, *, title: str | None = None, branch: str | None = None
 ) -> State:
-    """The state of a feature that no phase has begun of."""
+    """The state of a feature before its first phase begins."""
+    times = dict.fromkeys(("started_at", "completed_at", "escalation_reason"))
     return State.of_json(
         {
             "feature": feature,
@@ -195,16 +233,7 @@ def new_state(
             "updated_at": at,
             "current_phase": PHASES[0],
             "status": "in_progress",
-            "phases": {
-                name: {
-                    "status": "pending",
-                    "iterations": 0,
-                    "started_at": None,
-                    "completed_at": None,
-                    "escalation_reason": None,
-                }
-                for name in PHASES
-            },
+            "phases": {name: {"status": "pending", "iterations": 0, **times} for name in PHASES},
             "escalations": [],
             "pr_url": None,
             "pr_number": None,
@@ -213,9 +242,9 @@ def new_state(
     )
 
 
-def new_status(phase: PhaseName) -> Status:
+def new_status(phase: PhaseName) -> StatusFile:
     """The details of a phase that has not begun."""
-    return Status.of_json(
+    return StatusFile.of_json(
         {
             "phase": phase,
             "status": "pending",
@@ -227,12 +256,12 @@ def new_status(phase: PhaseName) -> Status:
     )
 
 
-def phases_after(phase: PhaseName) -> Iterator[PhaseName]:
-    yield from PHASES[PHASES.index(phase) + 1 :]
+def phases_after(phase: PhaseName) -> tuple[PhaseName, ...]:
+    return PHASES[PHASES.index(phase) + 1 :]
 
 
 def has_state_shape(data: object) -> bool:
-    """Whether *data* is meant as workflow-state.json, right or wrong in its details."""
+    """Whether *data* is meant as workflow-state.json, valid or not."""
     if not isinstance(data, dict):
         return False
     phases = data.get("phases")
@@ -241,7 +270,7 @@ def has_state_shape(data: object) -> bool:
 
 
 def has_status_shape(data: object) -> bool:
-    """Whether *data* is meant as a phase's status.json, right or wrong in its details."""
+    """Whether *data* is meant as a phase's status.json, valid or not."""
     if not isinstance(data, dict):
         return False
     counts = {"iterations", "max_iterations"} & data.keys()

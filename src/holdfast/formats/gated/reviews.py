@@ -1,18 +1,82 @@
-"""What is written of an internal review, and the comments of a person on the pull request. Pure."""
+"""Reviews: the files that internal reviewers leave, and the comments of a person on the pull request.
+
+Anybody may write a review. A verdict counts where it stands as one, not where a sentence mentions it.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import json
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.document import moment, stamp
+from holdfast.files.regular import holds_too_much
+from holdfast.formats.engine.document import moment
+from holdfast.formats.engine.strictness import problems_of
 from holdfast.formats.gated.files import FOLDER
-from holdfast.formats.gated.model import PHASES, PhaseName
-from holdfast.plaintext import one_line
-from holdfast.regular import decode_json
+from holdfast.formats.gated.model import APPROVED, NEEDS_REVISION, PHASES, PhaseName
+
+
+class Review(NamedTuple):
+    """An internal review, to be written into reviews/."""
+
+    verdict: str
+    text: str
+    iteration: int
+    phase: PhaseName
+
+    def written(self, number: int, at: str) -> bytes:
+        """review-N.md, with the verdict on a line of its own, so that `verdict_of` finds it again."""
+        return (
+            f"# Review {number} of {self.phase}\n\n"
+            f"Verdict: {self.verdict}\n"
+            f"Iteration: {self.iteration}\n"
+            f"Time: {at}\n\n"
+            f"{self.text.strip()}\n"
+        ).encode()
+
+
+_HEADER = re.compile(r"\A# Review \d+ of .*\n\nVerdict: .*\nIteration: .*\nTime: .*\n\n")
+
+
+def reviewers_text(written: str) -> str:
+    """What the reviewer said in a review-N.md, without the lines that we put before it."""
+    return _HEADER.sub("", written).strip()
+
+
+# What may stand around an emphasised word, and between a label and its value.
+_MARKS = r"[#>|*_`~\s✅❌⚠\ufe0f-]*"
+_WORD = r"(?P<verdict>approved|needs[ _-]revision)"
+_LONGEST_LINE = 300  # longer lines are prose
+_LABEL = r"(?:(?:final|overall|review(?:er)?)\s+)?(?:verdict|status|result|decision|outcome)"
+_VERDICTS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # A label and its value, also in a table: **Status**: Needs revision (2 issues)
+        rf"{_MARKS}{_LABEL}{_MARKS}[:=|–—]{_MARKS}{_WORD}[*_`]*\s*(?:\|?\s*|[.,;:!(\[–—].*)",
+        # A heading that ends in the word: ## Review 2 - Approved
+        rf"#{{1,6}}\s(?:.*[:–—-])?{_MARKS}{_WORD}[*_`]*[.!]?\s*",
+        # Nothing but the word.
+        rf"{_MARKS}{_WORD}[*_`]*[.!]?\s*",
+    )
+)
+
+
+def verdict_of(review: str) -> str | None:
+    """The verdict in the last line that is one: NEEDS_REVISION or APPROVED."""
+    for line in reversed(review.splitlines()):
+        if len(line) <= _LONGEST_LINE:
+            for pattern in _VERDICTS:
+                if match := pattern.fullmatch(line):
+                    return APPROVED if match["verdict"].lower() == "approved" else NEEDS_REVISION
+    return None
+
+
+# Comments on the pull request.
 
 _EXPECTED = (
     "a list of objects with created_at, body and path, as "
@@ -20,119 +84,75 @@ _EXPECTED = (
 )
 
 
-def review_text(
-    number: int, phase: PhaseName, iteration: int, at: str, verdict: str, text: str
-) -> str:
-    """review-N.md: the verdict stands in a line of its own, so that it can be found again."""
-    return (
-        f"# Review {number} of {phase}\n\n"
-        f"Verdict: {verdict}\n"
-        f"Iteration: {iteration}\n"
-        f"Time: {at}\n\n"
-        f"{text.strip()}\n"
-    )
+def _whole_second(value: object) -> datetime:
+    at = moment(value)
+    if at is None:
+        raise ValueError("a time in ISO 8601")
+    return at.replace(microsecond=0)  # as last_reviewed_at, which it is compared with
 
 
-def said_in(review: str) -> str:
-    """What the reviewer wrote into a review-N.md, without the lines that `review_text` adds."""
-    return _ADDED.sub("", review).strip()
-
-
-_ADDED = re.compile(r"\A# Review \d+ of .*\n\nVerdict: .*\nIteration: .*\nTime: .*\n\n")
-
-
-class Comment(NamedTuple):
+class Comment(BaseModel):
     """What a person wrote on the pull request."""
 
-    created_at: str
+    at: Annotated[datetime, BeforeValidator(_whole_second), Field(alias="created_at")]
     path: str
     body: str
-    who: str
-    line: int | None
+    user: dict[str, Any] | None = None
+    line: int | None = None
+    original_line: int | None = None
 
     def __str__(self) -> str:
-        place = f"{self.path}:{self.line}" if self.line else self.path
-        return f"{place}, {self.who}:\n{self.body.strip()}"
+        line, who = self.line or self.original_line, (self.user or {}).get("login", "somebody")
+        place = f"{self.path}:{line}" if line else self.path
+        return f"{place}, {who}:\n{self.body.strip()}"
 
 
-def comments_of(raw: bytes) -> list[Comment]:
-    """The comments that the service's answer *raw* holds, in the order of their times."""
+def parse_comments(raw: bytes) -> list[Comment]:
+    """The comments in *raw*, the service's answer, ordered by time."""
     try:
-        data = _pages(raw)
-    except ValueError as error:
+        comments = TypeAdapter(list[Comment]).validate_python([*_flattened(_pages(raw))])
+    except ValidationError as error:
+        wrong = problems_of(error)[0]
         raise IllegalMove(
-            f"the comments are no JSON: {error}", hint=f"Expected: {_EXPECTED}."
+            f"the comments cannot be used: {wrong}", hint=f"Expected: {_EXPECTED}."
         ) from error
-    if not isinstance(data, list):
-        raise IllegalMove("the comments are no list", hint=f"Expected: {_EXPECTED}.")
-    comments = [_comment(at, entry) for at, entry in enumerate(data)]
-    return sorted(comments, key=lambda each: each.created_at)
+    except (ValueError, RecursionError) as error:
+        raise IllegalMove(
+            f"the comments are not JSON: {error}", hint=f"Expected: {_EXPECTED}."
+        ) from error
+    return sorted(comments, key=lambda comment: comment.at)
 
 
-def _pages(raw: bytes) -> object:
-    """The answer as one list: with --paginate it may be several, one after another or in a list."""
-    try:
-        data = decode_json(raw)
-    except ValueError:
-        data = _one_after_another(raw)
-    if isinstance(data, list) and data and all(isinstance(each, list) for each in data):
-        return [comment for page in data for comment in page]
-    return data
+def _pages(raw: bytes) -> list[object]:
+    """The JSON texts in *raw*, one behind the other; --paginate prints one for each page."""
+    if holds_too_much(raw):
+        raise ValueError("more objects and lists than there is room for")
+    text = raw.decode("utf-8-sig").strip()
+    pages: list[object] = []
+    while text or not pages:
+        page, end = json.JSONDecoder().raw_decode(text)
+        pages.append(page)
+        text = text[end:].lstrip()
+    return pages
 
 
-def _one_after_another(raw: bytes) -> list[object]:
-    """Several JSON texts, or the ValueError of the first that is none."""
-    ends = [match.end() for match in _BETWEEN_PAGES.finditer(raw)]
-    found, begin = [], 0
-    for end in [*(each - 1 for each in ends), len(raw)]:
-        with contextlib.suppress(ValueError):  # a text of a comment may look like an end
-            found.append(decode_json(raw[begin:end]))
-            begin = end
-    if begin != len(raw) or not all(isinstance(each, list) for each in found):
-        decode_json(raw)
-    return found
-
-
-_BETWEEN_PAGES = re.compile(rb"\]\s*\[")
-
-
-def _comment(at: int, entry: Any) -> Comment:
-    match entry:
-        case {"created_at": str(created), "body": str(body), "path": str(path)} if time := moment(
-            created
-        ):
-            user = entry.get("user")
-            login = user.get("login") if isinstance(user, dict) else None
-            line = entry.get("line") or entry.get("original_line")
-            return Comment(
-                stamp(time),
-                path,
-                body,
-                login if isinstance(login, str) else "somebody",
-                line if isinstance(line, int) else None,
-            )
-    raise IllegalMove(
-        f"comment {at} is none: {one_line(repr(entry), 80)}", hint=f"Expected: {_EXPECTED}."
-    )
+def _flattened(page: object) -> Iterator[object]:
+    """The comments of a page, which with --slurp is a list of pages."""
+    if isinstance(page, list):
+        for inner in page:
+            yield from _flattened(inner)
+    else:
+        yield page
 
 
 def since(comments: Sequence[Comment], last_reviewed_at: object) -> list[Comment]:
-    """Those that nobody has worked on yet."""
+    """The comments that nobody has handled yet."""
     last = moment(last_reviewed_at)
-    return [each for each in comments if last is None or _time(each) > last]
-
-
-def _time(comment: Comment) -> Any:
-    return moment(comment.created_at)
-
-
-def aggregated(comments: Sequence[Comment]) -> str:
-    """All of them as the feedback that a creator works from."""
-    return "\n\n".join(str(each) for each in comments)
+    return [comment for comment in comments if last is None or comment.at > last]
 
 
 def earliest_phase(comments: Sequence[Comment], slug: str) -> PhaseName | None:
-    """The first phase on whose files somebody commented; paths begin at the top of the checkout."""
+    """The first phase whose files have comments; paths begin at the top of the checkout."""
     pattern = re.compile(rf"(?:.*/)?{FOLDER}/{re.escape(slug)}/({'|'.join(PHASES)})/")
-    named = {match[1] for each in comments if (match := pattern.match(each.path))}
+    named = {match[1] for comment in comments if (match := pattern.match(comment.path))}
     return next((phase for phase in PHASES if phase in named), None)

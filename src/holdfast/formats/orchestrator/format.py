@@ -1,121 +1,243 @@
-"""The orchestrator format as the rest of the house sees it.
+"""The format of orchestrators, in the terms that all formats share.
 
-Hooks do not write the state: an orchestrator does, by our commands or by its own tools. There is one
+Hooks do not write the state: an orchestrator does, by our commands or with its own tools. There is one
 exception, because the format's document asks for it: before a compaction a checkpoint is taken, if
-there is anything that the last one does not have. Else a hook only keeps a copy in our own folder. So what
-only commands need, and checkpoints, is loaded where it is used.
+there is anything that the last one does not have.
+
+Whatever writes the state goes through `put`: so the log of learnings changes with it, the limits are
+looked at, and signs of life are noted.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, ClassVar
 
-from holdfast import ledger, together
-from holdfast.errors import HoldfastError
-from holdfast.formats import holding
-from holdfast.formats.base import Place, Report, Survey, Workflow
-from holdfast.formats.holding import Unusable
-from holdfast.formats.orchestrator import files, recovery
-from holdfast.formats.orchestrator.files import Held
-from holdfast.formats.orchestrator.telling import workflow_of
+from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnreadable
+from holdfast.files import together
+from holdfast.files.store import COMMAND_WAIT, Store
+from holdfast.files.together import Change
+from holdfast.formats.engine.document import iso_time
+from holdfast.formats.engine.format import Changed, StateFormat
+from holdfast.formats.engine.looking import Found, Unusable
+from holdfast.formats.engine.strictness import quoted, required_fields
+from holdfast.formats.engine.workflow import Briefing, Place, Standing, Survey, Workflow
+from holdfast.formats.orchestrator import briefing, files, learnings, limits, model, moves, tasks
+from holdfast.formats.orchestrator.files import StateFile
+from holdfast.formats.orchestrator.model import State
+from holdfast.formats.orchestrator.tasks import AgentSeen
+from holdfast.records import ledger
 
-_BEFORE_A_COMPACTION = "PreCompact"
 
-
-class Orchestrator:
+class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
     """See docs/formats/orchestrator.md."""
 
     name = "orchestrator"
-    folders: tuple[str, ...] = (files.FOLDER,)
-    personal = True
+    folders = (files.FOLDER,)
+    copied = files.STATE
     group = "orchestrate"
-    notes_compactions = False
-
-    def paths(self, root: Path) -> list[Path]:
-        return files.paths(root)
-
-    def present(self, place: Place) -> bool:
-        there = files.look(place.store)
-        return isinstance(there, Held) or (isinstance(there, Unusable) and there.is_ours)
-
-    def sync(self, place: Place, wait: float | None) -> Survey:
-        survey = Survey(due=_is_due(place))
-        if wait is not None and survey.due:
-            try:
-                survey.notes += _save(place, wait)
-            except HoldfastError as error:
-                survey.failure = error
-        there = recovery.look(place.store)
-        if isinstance(there, Held):
-            survey.workflows = [workflow_of(there, place)]
-            what = f"state of {there.state.name!r}"
-            survey.looked = [(place.store.relative(there.path), what)]
-            survey.notes += holding.unreadable(place.store, [there], ())
-        elif there:
-            survey.looked = [(place.store.relative(there.path), there.reason)]
-            survey.notes += holding.unreadable(place.store, (), [there])
-        return survey
-
-    def inspect(self, path: Path, raw: bytes) -> Report | None:
-        """What a strict reader of the document would object to."""
-        from holdfast.formats.orchestrator import inspection  # noqa: PLC0415
-
-        return inspection.inspect(path, raw)
-
-    def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
-        from holdfast.formats.orchestrator import lifecycle, runs  # noqa: PLC0415
-
-        changed = lifecycle.change(place, runs.complete)
-        archive = "Put it away with: holdfast orchestrate archive"
-        return (*changed.lines, f"Workflow completed: {workflow.name}", archive)
-
-    def touch(self, place: Place, workflow: Workflow) -> None:  # noqa: ARG002  # there is but one
-        from holdfast.formats.orchestrator import lifecycle  # noqa: PLC0415
-
-        lifecycle.touch(place)
-
-    def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
-        """The document asks for nothing here."""
-
-
-def _is_due(place: Place) -> bool:
-    return (
-        together.is_unfinished(place.store, files.UNFINISHED)
-        or holding.copies_due(place.store, files.STATE, _readable(place))
-        or (_takes_checkpoints(place) and _is_checkpoint_due(place))
+    kind = files.KIND
+    # All but a few; without git there is no commit.
+    required: ClassVar = required_fields(
+        State, ("orchestrator.end_time", "supervisor.last_check", "checkpoints.*.git_sha")
     )
 
+    # Looking.
 
-def _is_checkpoint_due(place: Place) -> bool:
-    from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415
+    def paths(self, store: Store) -> list[Path]:
+        return files.paths(store)
 
-    return checkpoints.is_due(place.store)
+    def entries(self, place: Place) -> Iterator[StateFile | Unusable]:
+        run = files.find_run(place.store)
+        if run:
+            yield run
+
+    def ended(self, entry: StateFile) -> str:
+        state, run = entry.state, entry.state.orchestrator
+        if not state.over:
+            return ""
+        reason, on = limits.failed_for(state), str(run.end_time or entry.changed_at.isoformat())
+        return f"{run.status} on {on[:10]}{f': {reason}' if reason else ''}"
+
+    def briefing(self, place: Place, entry: StateFile, standing: Standing) -> Briefing:
+        return briefing.make(place, entry, standing)
+
+    def describe(self, place: Place, entry: StateFile, standing: Standing) -> dict[str, Any]:
+        state, cautions = entry.state, list[str]()
+        if standing == "active":
+            cautions = [briefing.unread(place, state.orchestrator.task_doc), *self._beyond(state)]
+            cautions.append(briefing.parted(place.store, state))
+        over = "archive" if state.over else "fail REASON"
+        return {
+            "cautions": (*filter(None, cautions),),
+            "cleared_with": f"holdfast orchestrate {over}",
+        }
+
+    def notes(self, found: Found[StateFile]) -> list[str]:
+        return [
+            f"{files.STATE} is {files.OLD}" for file in found.unusable if file.reason == files.OLD
+        ]
+
+    # Saving.
+
+    def is_due(self, found: Found[StateFile]) -> bool:
+        return super().is_due(found) or self._checkpoint_due(found)
+
+    def save(self, found: Found[StateFile], survey: Survey) -> None:
+        super().save(found, survey)
+        if self._checkpoint_due(found):
+            from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415  # it uses FORMAT
+
+            found.entries = [checkpoints.take_automatically(found.place, found.entries[0])]
+
+    def _checkpoint_due(self, found: Found[StateFile]) -> bool:
+        place = found.place
+        is_asked = place.saver == "PreCompact" and not place.played and found.entries
+        return bool(is_asked) and files.is_checkpoint_due(place.store, found.entries[0])
+
+    # Changing.
+
+    def owns(self, path: str) -> bool:
+        return files.is_ours(path)
+
+    def changeable(self, place: Place, key: str = "") -> StateFile:
+        run = files.find_run(place.store)
+        if run is None or (isinstance(run, Unusable) and not run.is_ours):
+            reason = f"{files.STATE} is {run.reason}" if run else f"there is no {files.STATE} here"
+            raise NoSuchWorkflow(reason, hint="Begin a run: holdfast orchestrate start TASK_DOC")
+        if isinstance(run, Unusable):
+            raise StateUnreadable(run.path, run.reason)
+        if run.problems and not run.broken:
+            raise StateUnreadable(run.path, run.problems[0])
+        return run
+
+    def put(
+        self,
+        place: Place,
+        path: Path,
+        state: State,
+        before: StateFile | None = None,
+        *,
+        copies: Iterable[Path] = (),
+        gone: Iterable[Path] = (),
+    ) -> StateFile:
+        """Write *state*, with *copies* of the same bytes, and remove the files that are *gone*."""
+        store, was = place.store, before.state if before else None
+        after = limits.updated(state, place.now)
+        written: StateFile = self.written(place, path, after)
+        changes = learnings.missing_in_log(store, *([was] if was else []), after)
+        changes += [Change(copy, written.raw) for copy in copies]
+        changes += [Change(old, None) for old in gone]
+        if before and before.broken:
+            self.set_aside(place, path)
+        together.write(store, self.name, [*changes, Change(path, written.raw)])
+        store.keep(path, written.raw, before.raw if before else None)
+        with contextlib.suppress(HoldfastError):  # the state is written all the same
+            tasks.note_signs(store, was, after, place.now)
+        return written
+
+    def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        changed = self.change(place, workflow.key, moves.complete)
+        archive = "Archive it with: holdfast orchestrate archive"
+        return (*changed.lines, f"Workflow completed: {workflow.name}", archive)
+
+    def start(self, place: Place, first: State) -> Changed[StateFile]:
+        """Begin a run with its *first* state; one that lies there does not give way."""
+        path = place.root / files.STATE
+        with self.locked(place) as lines:
+            there = files.find_run(place.store)
+            _refuse_taken(there)
+            if there:
+                aside = place.store.relative(self.set_aside(place, path))
+                lines.append(f"what lay there is kept in {aside}")
+            return Changed(self.put(place, path, first), (*lines,))
+
+    def note_phases(self, place: Place, run: StateFile, names: Sequence[str]) -> None:
+        """Note what the plan calls its phases: hooks may not open a document outside the project."""
+        if any(name != f"Phase {number}" for number, name in enumerate(names, 1)):
+            with place.store.lock(COMMAND_WAIT):
+                noted = {briefing.PHASES: [*names]}
+                ledger.put_notes(place.store, run.key, lambda record: {**record, **noted})
+
+    def beat(self, place: Place, task: str | None, kind: str | None) -> AgentSeen:
+        """An agent of the run lives. The state stays as it is."""
+        with self.locked(place):
+            state = self.changeable(place).state
+            agent = tasks.agent_meant(state, task, kind)
+            tasks.note_signs(place.store, state, state, place.now, [agent])
+            return AgentSeen(agent, place.now)
+
+    def reap(self, place: Place) -> list[AgentSeen]:
+        """Remove the agents that are stale; returns them."""
+        with self.locked(place):
+            run = self.changeable(place)
+            seen = tasks.agents_seen(place.store, run.state)
+            gone = [found for found in seen if found.is_stale(place.now)]
+            if gone:
+                agents = [found.agent for found in gone]
+                after = tasks.drop_agents(run.state, iso_time(place.now), agents)
+                self.put(place, run.path, after, run)
+            return gone
+
+    # Inspecting.
+
+    def lies_there(self, path: Path) -> bool:
+        return path.parent.name == files.FOLDER and files.is_state(f"{files.FOLDER}/{path.name}")
+
+    def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
+        if self.lies_there(path) and model.is_old(data):
+            return [f"this is {files.OLD}; nothing migrates it"]
+        return super().problems(path, data)
+
+    @staticmethod
+    def _beyond(state: State) -> Iterator[str]:
+        """What is wrong with its numbers."""
+        run = state.orchestrator
+        if run.total_phases and run.current_phase >= run.total_phases:
+            most = run.total_phases - 1
+            yield (
+                f"orchestrator.current_phase: expected at most {most}, since phases count from 0, "
+                f"found {run.current_phase}"
+            )
+        number, count = run.progress
+        if number > count:
+            yield (
+                "orchestrator.current_task: expected at most as many as there are, "
+                f"found {run.current_task!r}"
+            )
+
+    def beyond_types(self, state: State) -> Iterator[str]:
+        yield from self._beyond(state)
+        done = [task.task for task in state.completed_tasks]
+        pending = [task.task for task in state.pending_tasks]
+        for where, ids in (("completed_tasks", done), ("pending_tasks", pending)):
+            first = {task: at for at, task in reversed(list(enumerate(ids)))}
+            for at, task in enumerate(ids):
+                if first[task] != at:
+                    yield f"{where}.{at}.task: expected an id of its own, found {quoted(task)} again"
+        ended = set(done)
+        for at, task in enumerate(pending):
+            if task in ended:
+                there = quoted(task)
+                yield f"pending_tasks.{at}.task: expected one that is not completed, found {there}"
 
 
-def _takes_checkpoints(place: Place) -> bool:
-    return place.saver == _BEFORE_A_COMPACTION and not place.played
+def _refuse_taken(there: StateFile | Unusable | None) -> None:
+    if isinstance(there, Unusable):
+        files.refuse_foreign(there)
+        if there.kind == "wrong":
+            raise StateUnreadable(there.path, there.reason)
+    if isinstance(there, StateFile):
+        over = "Archive it first: holdfast orchestrate archive, or start --archive"
+        going = (
+            "Go on with it: holdfast orchestrate status. Or give it up: fail REASON, then archive"
+        )
+        raise IllegalMove(
+            f"{files.STATE} holds {there.name!r}, which is {there.state.orchestrator.status}",
+            hint=f"{over if there.state.over else going}.",
+        )
 
 
-def _save(place: Place, wait: float) -> list[str]:
-    """Bring to an end what is unfinished, keep a copy, and take the checkpoint that is due."""
-    lines = []
-    if together.is_unfinished(place.store, files.UNFINISHED):
-        from holdfast.formats.orchestrator import lifecycle  # noqa: PLC0415
-
-        with place.store.lock(wait):
-            lines = lifecycle.settle(place)
-            ledger.tell_later(place.store, lines, place.now)  # not every hook can tell the person
-    if holding.copies_due(place.store, files.STATE, _readable(place)):
-        with place.store.lock(wait):
-            holding.keep_copies(place.store, files.STATE, _readable(place))
-    if _takes_checkpoints(place):
-        from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415
-
-        checkpoints.auto(place, wait)
-    return lines
-
-
-def _readable(place: Place) -> list[Held]:
-    there = files.look(place.store)
-    return [there] if isinstance(there, Held) else []
+FORMAT = Orchestrator()

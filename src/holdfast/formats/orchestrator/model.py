@@ -1,85 +1,157 @@
-"""agent-state.json: its model, reading it and writing it.
+"""agent-state.json: its model, and the amounts of money and time that stand in it as text.
 
-Phases are numbered from 0, as the document has them; what people read counts from 1. A task that is
-worked on stands among the pending ones until it is completed, and among the agents as well. Words
-that we act on have to be right; another kind of agent or conflict is kept as it stands.
+Phases count from 0, as in the document; what people read counts from 1. A task that somebody works on
+stays among the pending ones until it is completed, and has an agent as well. Who adds it to the
+completed ones by hand may leave both: completed counts. A status that is not known counts as executing;
+another kind of agent or conflict is kept as it stands.
+
+    money    = "$" digits [ "." digits ]                      $10, $0.75, $1,250.50
+    duration = [ N "d" ] [ N "h" ] [ N "m" ] [ N "s" ]         2h, 0h 34m 8s, 15m 23s, 90m, 1d 2h
+
+Money is written in US dollars, with or without commas between thousands, and with up to six decimals. A duration
+has at least one of its parts, each once and in this order, with a space between them; a part may exceed
+the next larger one (90m). That is what `inspect` asks for. What people write is read, too: "10", "10 EUR"
+and "US$ 10", whatever the currency; "2 hours", "1h30m" and "1.5h"; a task's id as the current task.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from holdfast.formats.document import (
+from holdfast.formats.engine.document import (
     EXACT,
     Document,
     Open,
     Texts,
     Time,
     by_name,
-    moment,
     one_of,
     shaped,
     word,
 )
-from holdfast.formats.orchestrator import amounts
 
 CHECKS = ("pre_task", "post_task", "on_demand")
 CONFLICTS = ("architecture", "dependency", "api", "security", "pattern")
 SEVERITIES = ("critical", "high", "low")
 ACTIONS = ("re_plan", "auto_fix", "pass")
-AGENTS = ("task-executor", "supervisor", "outer-ralph", "code-improvement-scanner")
-_ACCOMPANYING = AGENTS[1:]
+EXECUTOR = "task-executor"
+OUTER = "outer-ralph"
+AGENTS = (EXECUTOR, "supervisor", OUTER, "code-improvement-scanner")
 AGENT_STATUSES = ("in_progress", "waiting", "blocked")
 LEARNINGS = ("pattern", "antipattern", "insight")
+MONEY = "an amount, such as $10 or $0.75"
+PROGRESS = "task/tasks of the phase, such as 3/5"
+DURATION = "a duration, such as 2h or 0h 34m 8s"
 
-_OF_RUN = {
+_STATUS_WORDS = {
     **dict.fromkeys(("complete", "done"), "completed"),
     **dict.fromkeys(("in_progress", "running", "started"), "executing"),
     **dict.fromkeys(("aborted", "cancelled"), "failed"),
     "review": "reviewing",
 }
-_PROGRESS = re.compile(r"([0-9]{1,6}) ?/ ?([0-9]{1,6})")
+_PROGRESS = re.compile(r"([0-9]{1,6}) ?(?:/|of) ?([0-9]{1,6})|[0-9]{1,6}(?:\.[0-9]{1,6})+")
+_DOLLARS = r"([0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,12})(\.[0-9]{1,6})?"
+_OTHERS = "€|£|EUR|GBP|CHF|euros?"
+OTHER_CURRENCY = re.compile(_OTHERS, re.IGNORECASE)
+_CURRENCY = rf"(?:(?:US ?)?\$|US|USD|dollars?|{_OTHERS})"
+_MONEY = re.compile(rf"(?:{_CURRENCY} ?)?{_DOLLARS}(?: ?{_CURRENCY})?", re.IGNORECASE)
+_UNITS = ("d(?:ays?)?", "h(?:(?:ou)?rs?)?", "m(?:in(?:ute)?s?)?", "s(?:ec(?:ond)?s?)?")
+_DURATION = re.compile(
+    "(?=[0-9])"
+    + "".join(rf"(?:([0-9]{{1,9}}(?:\.[0-9]{{1,6}})?) ?{unit}[ ,]*)?" for unit in _UNITS),
+    re.IGNORECASE | re.ASCII,
+)
+_SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_LONGEST = timedelta(days=36_500)
 
 
-def _progress(value: str, info: ValidationInfo) -> str:
-    found = _PROGRESS.fullmatch(value)
-    if not found or (info.context == EXACT and " " in value):
-        raise ValueError("task/tasks of the phase, such as 3/5")
-    return value
+def parse_money(text: str, *, exactly: bool = False) -> Decimal:
+    """The amount in *text*, or ValueError; *exactly* takes only what the document writes."""
+    found = _MONEY.fullmatch(text.strip())
+    if not found or (exactly and text != f"${found[1]}{found[2] or ''}"):
+        raise ValueError(MONEY)
+    return Decimal(found[1].replace(",", "") + (found[2] or ""))
 
 
-def _money(value: str, info: ValidationInfo) -> str:
-    amounts.money(value, exactly=info.context == EXACT)
-    return value
+def format_money(amount: Decimal) -> str:
+    """$10 for whole dollars, else at least cents: $0.75."""
+    whole, _, cents = f"{amount:f}".partition(".")
+    cents = cents.rstrip("0")
+    return f"${whole}.{cents:0<2}" if cents else f"${whole}"
 
 
-def _duration(value: str, info: ValidationInfo) -> str:
-    amounts.duration(value, exactly=info.context == EXACT)
-    return value
+def parse_duration(text: str, *, exactly: bool = False) -> timedelta:
+    """The time in *text*, in whole seconds, or ValueError; *exactly* as above."""
+    found = _DURATION.fullmatch(text.strip())
+    parts = dict(zip(_SECONDS, found.groups(), strict=True)) if found else {}
+    written = " ".join(f"{number}{unit}" for unit, number in parts.items() if number)
+    if not found or (exactly and (text != written or "." in text)):
+        raise ValueError(DURATION)
+    seconds = sum(Decimal(number) * _SECONDS[unit] for unit, number in parts.items() if number)
+    if seconds > Decimal(_LONGEST.total_seconds()):
+        raise ValueError(f"{DURATION}, of at most {_LONGEST.days} days")
+    return timedelta(seconds=int(seconds))
+
+
+def format_elapsed(time: timedelta) -> str:
+    """With its hours: 0h 34m 8s."""
+    minutes, seconds = divmod(max(int(min(time, _LONGEST).total_seconds()), 0), 60)
+    return f"{minutes // 60}h {minutes % 60}m {seconds}s"
+
+
+def format_task_time(time: timedelta) -> str:
+    """From its minutes on, with hours where there are some: 15m 23s, 1h 2m 3s."""
+    return format_elapsed(time).removeprefix("0h ")
+
+
+def format_limit(time: timedelta) -> str:
+    """With the parts that it has: 2h, 1h 30m."""
+    parts = [part for part in format_elapsed(time).split() if not part.startswith("0")]
+    return " ".join(parts) or "0s"
+
+
+def _progress(text: str, *, exactly: bool) -> None:
+    if not _PROGRESS.fullmatch(text) or (exactly and not text.replace("/", "").isdigit()):
+        raise ValueError(PROGRESS)
+
+
+def _checked(parse: Callable[..., object]) -> AfterValidator:
+    """Text that *parse* can read; what `inspect` reads has to be exactly as the document writes it."""
+
+    def check(value: str, info: ValidationInfo) -> str:
+        parse(value, exactly=info.context == EXACT)
+        return value
+
+    return AfterValidator(check)
 
 
 Count = Annotated[int, Field(ge=0)]
-Status = Annotated[
-    Literal["planning", "executing", "reviewing", "completed", "failed"], word(_OF_RUN)
+Phase = Annotated[int, Field(ge=0, description="a phase's number, counted from 0")]
+Task = Annotated[str, Field(description="a task's id, such as 1.2")]
+RunStatus = Annotated[
+    Literal["planning", "executing", "reviewing", "completed", "failed"],
+    word(_STATUS_WORDS),
+    Field(description="planning, executing, reviewing, completed or failed"),
 ]
-Progress = Annotated[str, AfterValidator(_progress)]
-Money = Annotated[str, AfterValidator(_money)]
-Duration = Annotated[str, AfterValidator(_duration)]
+Progress = Annotated[str, _checked(_progress), Field(description=PROGRESS)]
+Money = Annotated[str, _checked(parse_money), Field(description=MONEY)]
+Duration = Annotated[str, _checked(parse_duration), Field(description=DURATION)]
 _Empty = shaped(dict)
 
 
 class Run(Open):
     """The section "orchestrator"."""
 
-    status: Status
-    task_doc: str = ""
-    current_phase: Count = 0
+    status: RunStatus
+    task_doc: Annotated[str, Field(description="the path of the task document")] = ""
+    current_phase: Phase = 0
     total_phases: Count = 0
     current_task: Progress = "0/0"
     ralph_iteration: Count = 0
@@ -88,23 +160,19 @@ class Run(Open):
     end_time: Time = None
 
     @property
-    def task_number(self) -> int:
-        """N of current_task "N/M"."""
-        return int(self.current_task.partition("/")[0])
-
-    @property
-    def task_count(self) -> int:
-        """M of current_task "N/M"."""
-        return int(self.current_task.partition("/")[2])
+    def progress(self) -> tuple[int, int]:
+        """N and M of current_task "N/M"; both 0 where it is an id."""
+        found = _PROGRESS.fullmatch(self.current_task)
+        return (int(found[1]), int(found[2])) if found and found[1] else (0, 0)
 
 
 class Intervention(Open):
     timestamp: Time = None
-    check_type: Annotated[str, one_of(*CHECKS)] = ""
-    task: str = ""
-    conflict_type: Annotated[str, one_of(*CONFLICTS)] = ""
-    severity: Annotated[str, one_of(*SEVERITIES)] = ""
-    action: Annotated[str, one_of(*ACTIONS)] = ""
+    check_type: Annotated[str, one_of(*CHECKS), Field(description=", ".join(CHECKS))] = ""
+    task: Task = ""
+    conflict_type: Annotated[str, one_of(*CONFLICTS), Field(description=", ".join(CONFLICTS))] = ""
+    severity: Annotated[str, one_of(*SEVERITIES), Field(description=", ".join(SEVERITIES))] = ""
+    action: Annotated[str, one_of(*ACTIONS), Field(description=", ".join(ACTIONS))] = ""
     resolution: str = ""
 
 
@@ -121,15 +189,17 @@ class Supervisor(Open):
 
 
 class Agent(Open):
-    type: Annotated[str, one_of(*AGENTS)] = ""
-    task: str
+    type: Annotated[str, one_of(*AGENTS), Field(description=", ".join(AGENTS))] = ""
+    task: Task
     started: Time = None
     iteration: Count = 0
-    status: Annotated[str, one_of(*AGENT_STATUSES)] = "in_progress"
+    status: Annotated[
+        str, one_of(*AGENT_STATUSES), Field(description=", ".join(AGENT_STATUSES))
+    ] = "in_progress"
 
 
 class CompletedTask(Open):
-    task: str
+    task: Task
     name: str = ""
     completed: Time = None
     iterations: Count = 0
@@ -140,66 +210,55 @@ class CompletedTask(Open):
 
 
 class PendingTask(Open):
-    phase: Count = 0
-    task: str
+    phase: Phase = 0
+    task: Task
     name: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.task} {self.name}".rstrip()
 
 
 class Bounds(Open):
     """The section "safety_bounds". A limit that is absent is none."""
 
-    max_iterations_per_task: Count | None = None
-    max_cost: Money | None = None
-    max_time: Duration | None = None
+    max_iterations_per_task: Count | None = Field(None, description="a whole number")
+    max_cost: Money | None = Field(None, description=MONEY)
+    max_time: Duration | None = Field(None, description=DURATION)
     cost_so_far: Money = "$0"
     elapsed_time: Duration = "0h 0m 0s"
     warnings: Texts = []
 
-    @property
-    def cost(self) -> Decimal:
-        return amounts.money(self.cost_so_far)
-
-    @property
-    def cost_limit(self) -> Decimal | None:
-        return None if self.max_cost is None else amounts.money(self.max_cost)
-
-    @property
-    def elapsed(self) -> timedelta:
-        """As it was last written down."""
-        return amounts.duration(self.elapsed_time)
-
-    @property
-    def time_limit(self) -> timedelta | None:
-        return None if self.max_time is None else amounts.duration(self.max_time)
-
 
 class Learning(Open):
     timestamp: Time = None
-    task: str = ""
+    task: Task = ""
     iteration: Count = 0
-    type: Annotated[str, one_of(*LEARNINGS)] = ""
+    type: Annotated[str, one_of(*LEARNINGS), Field(description=", ".join(LEARNINGS))] = ""
     lesson: str
     pattern: str = ""
     context: str = ""
 
 
 class Milestone(Open):
-    phase: Count = 0
+    phase: Phase = 0
     name: str
     completed: Time = None
-    issue_url: str = ""
+    issue_url: Annotated[str, Field(description="the address of an issue")] = ""
 
 
 class Checkpoint(Open):
     timestamp: Time = None
-    phase: Count = 0
-    task: str = ""
+    phase: Phase = 0
+    task: Task = ""
     git_sha: str | None = None
-    state_snapshot: str
+    state_snapshot: str = Field(description="a file's name, such as checkpoint-001.json")
 
 
 class State(Document):
     """One run of an orchestrator."""
+
+    instead = {"orchestrator.status": "executing"}
 
     orchestrator: Run
     supervisor: Annotated[Supervisor, _Empty] = Field(default_factory=Supervisor)
@@ -219,73 +278,103 @@ class State(Document):
         return PurePath(self.orchestrator.task_doc.replace("\\", "/")).stem or "orchestrator"
 
     @property
+    def status(self) -> str:
+        """The run's, also one that is not known."""
+        odd = (item["input"] for item in self.odd if item["loc"] == ("orchestrator", "status"))
+        return str(next(odd, self.orchestrator.status))
+
+    @property
     def over(self) -> bool:
         return self.orchestrator.status in {"completed", "failed"}
 
     @property
     def phase(self) -> int:
-        """The number of the current one, from 0."""
+        """The number of the current one, counted from 0."""
         return self.orchestrator.current_phase
 
     @property
-    def iteration(self) -> int:
-        return self.orchestrator.ralph_iteration
+    def left(self) -> list[PendingTask]:
+        """The tasks that are still to be done."""
+        done = {done.task for done in self.completed_tasks} - {""}
+        return [pending for pending in self.pending_tasks if pending.task not in done]
 
     def pending(self, task: str) -> PendingTask | None:
-        return next((each for each in self.pending_tasks if each.task == task), None)
+        return next((pending for pending in self.left if pending.task == task), None)
 
     def completed(self, task: str) -> CompletedTask | None:
-        return next((each for each in self.completed_tasks if each.task == task), None)
+        return next((done for done in self.completed_tasks if done.task == task), None)
+
+    def is_through(self, agent: Agent) -> bool:
+        """Whether *agent* carries out a task that is completed; a supervisor only looks at one."""
+        return agent.type not in AGENTS[1:] and bool(agent.task and self.completed(agent.task))
+
+    @property
+    def agents(self) -> list[Agent]:
+        """Those that are at work."""
+        return [agent for agent in self.active_agents if not self.is_through(agent)]
 
     @property
     def workers(self) -> list[Agent]:
-        """The agents that carry a task out; a supervisor that looks at one does not."""
-        return [each for each in self.active_agents if each.type not in _ACCOMPANYING]
+        """The agents that carry out a task."""
+        return [agent for agent in self.agents if agent.type not in AGENTS[1:]]
+
+    @property
+    def iteration(self) -> int:
+        """Of the current task, and not of one that was completed with as many."""
+        count = self.orchestrator.ralph_iteration
+        through = (agent.iteration for agent in self.active_agents if self.is_through(agent))
+        return 0 if not self.workers and count in through else count
+
+    def settle(self) -> None:
+        """Have nothing pending or at work that is completed."""
+        self.orchestrator.ralph_iteration = self.iteration
+        if len(self.agents) < len(self.active_agents):
+            self.active_agents = self.agents
+        if len(self.left) < len(self.pending_tasks):
+            self.pending_tasks = self.left
 
     def workers_on(self, task: str) -> list[Agent]:
-        return [each for each in self.workers if each.task == task]
+        return [agent for agent in self.workers if agent.task == task]
+
+    def is_begun(self, task: str) -> bool:
+        """Whether somebody works on the current *task*, as far as the state tells."""
+        return bool(self.workers_on(task) or self.iteration)
 
     def pending_in(self, phase: int) -> list[PendingTask]:
-        return [each for each in self.pending_tasks if each.phase == phase]
+        return [pending for pending in self.left if pending.phase == phase]
 
     def tasks_in(self, phase: int) -> list[str]:
         """The ids of all tasks of *phase*, in their order.
 
-        A completed task does not say its phase; its id has the number of its phase's other tasks.
+        A completed task does not name its phase; its id begins like those of the phase's other tasks.
         """
-        waiting = [each.task for each in self.pending_in(phase)]
+        waiting = [pending.task for pending in self.pending_in(phase)]
         number = (waiting[0] if waiting else f"{phase + 1}.").partition(".")[0]
         done = [t.task for t in self.completed_tasks if t.task.partition(".")[0] == number]
         return sorted(dict.fromkeys([*done, *waiting]), key=_in_order)
 
     @property
     def current(self) -> PendingTask | None:
-        """The task that is worked on, else the one that comes next in the phase."""
-        waiting = {each.task: each for each in self.pending_in(self.phase)}
-        here, number = self.tasks_in(self.phase), self.orchestrator.task_number
+        """The task that somebody works on, else the next one of the phase."""
+        waiting = {pending.task: pending for pending in self.pending_in(self.phase)}
+        here, (number, count) = self.tasks_in(self.phase), self.orchestrator.progress
         named = here[number - 1] if 0 < number <= len(here) else ""
-        busy = [each.task for each in self.workers if each.task in waiting]
+        named = named if count else self.orchestrator.current_task
+        busy = [agent.task for agent in self.workers if agent.task in waiting]
         if named in waiting and (named in busy or not busy):
             return waiting[named]
         return waiting[busy[-1]] if busy else next(iter(waiting.values()), None)
 
     @property
-    def last_activity(self) -> datetime | None:
-        """The latest time that the file states; a jq line may set only one of them."""
-        run = self.orchestrator
-        times: list[Any] = [run.start_time, run.end_time, self.supervisor.last_check]
-        times += [each.started for each in self.active_agents]
-        times += [each.completed for each in self.completed_tasks]
-        times += [each.completed for each in self.milestones]
-        times += [each.timestamp for each in self.learnings]
-        times += [each.timestamp for each in self.checkpoints]
-        return max((at for each in times if (at := moment(each))), default=None)
+    def current_id(self) -> str:
+        """The id of that task; empty where none is left in the phase."""
+        return self.current.task if self.current else ""
 
 
 def _in_order(task: str) -> list[tuple[int, str]]:
     """1.10 after 1.9."""
     pieces = re.split(r"([0-9]{1,9})", task)
-    return [(int(each), "") if at % 2 else (0, each) for at, each in enumerate(pieces)]
+    return [(int(piece), "") if at % 2 else (0, piece) for at, piece in enumerate(pieces)]
 
 
 def has_shape(data: object) -> bool:
@@ -294,7 +383,7 @@ def has_shape(data: object) -> bool:
 
 
 def is_old(data: object) -> bool:
-    """Whether *data* is a state of the system that came before, which has to end under that."""
+    """Whether *data* is a state of the older system, under which it has to end."""
     return (
         isinstance(data, dict)
         and "orchestrator" not in data

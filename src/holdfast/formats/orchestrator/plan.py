@@ -4,36 +4,36 @@
     ### Task 1.1: Update the user model
     - [ ] 1.2 Implement JWT authentication
 
-A phase is a heading of any level that begins with "Phase" and a number. A task stands below it, as a
-heading or a list item that begins with its id, the number of its phase, a dot and its own number,
-with or without "Task" before; 1.1.1 is a part of a task. A list item needs a checkbox; one that is ticked is done, and is not
-taken up. What stands in code blocks, quotes and comments does not count. Where there are no such
-headings, each first number of an id is a phase.
+A phase is a heading of any level that begins with "Phase" and a number. A task stands below it: a
+heading or a list item that begins with an id, which is the number of its phase, a dot and its own
+number, with or without "Task" before; 1.1.1 is a part of a task. A list item needs a checkbox, and a
+ticked one is done. Code blocks, quotes and comments do not count. Without such headings, the first
+number of each id is its phase.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from holdfast.decoding import decode
 from holdfast.errors import IllegalMove
-from holdfast.formats.base import Place
-from holdfast.formats.markdown.lines import Line, scan
+from holdfast.files.inputs import UNRECORDED, Inputs
+from holdfast.files.regular import contains
+from holdfast.files.store import Store
+from holdfast.formats.engine.markdown import scan
+from holdfast.formats.engine.workflow import Place
 from holdfast.formats.orchestrator.model import PendingTask, State
-from holdfast.project import contains
-from holdfast.regular import read_file
+from holdfast.text.plaintext import decode
 
 LARGEST = 1024 * 1024
 _LONGEST = 500  # characters of a heading or an item
 _MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
-_PHASE = re.compile(r"phase +([0-9]{1,4})(?: *[:.)–—-]+ *(.*)| +(.*))?", re.IGNORECASE)
-_TASK = re.compile(
-    r"(?:task +)?([0-9]{1,4})\.([0-9]{1,4})(?!\.?[0-9])(?: *[:.)–—-]+ *(.*)| +(.*))?", re.IGNORECASE
-)
+_NAME = r"(?:(?: *[:.)–—-]+ *| +)(.*))?"
+_PHASE = re.compile(rf"phase +([0-9]{{1,4}}){_NAME}", re.IGNORECASE)
+_TASK = re.compile(rf"(?:task +)?([0-9]{{1,4}})\.([0-9]{{1,4}})(?!\.?[0-9]){_NAME}", re.IGNORECASE)
 
 
 class Unclear(IllegalMove):
@@ -46,106 +46,112 @@ class Unclear(IllegalMove):
         )
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """The phases by their names, and the tasks that are still to be done."""
 
     phases: tuple[str, ...]
     tasks: tuple[PendingTask, ...]
 
 
-class _Reader:
-    """Takes phases and tasks in the order in which they stand."""
+class _Item(NamedTuple):
+    """A phase, or with a number of its *own* a task."""
 
-    def __init__(self) -> None:
-        self.numbers: list[str] = []
-        self.names: list[str] = []
-        self.tasks: list[PendingTask] = []
-        self._seen: set[str] = set()
-        self._headed = False
-
-    def phase(self, number: str, name: str) -> None:
-        if number in self.numbers:
-            raise Unclear(f"phase {number} stands there twice")
-        self._headed = True
-        self._add_phase(number, name)
-
-    def _add_phase(self, number: str, name: str) -> None:
-        self.numbers.append(number)
-        self.names.append(name or f"Phase {number}")
-
-    def task(self, number: str, own: str, name: str, *, done: bool) -> None:
-        task = f"{number}.{own}"
-        if task in self._seen:
-            raise Unclear(f"task {task} stands there twice")
-        if self._headed and number != self.numbers[-1]:
-            raise Unclear(f"task {task} stands below phase {self.numbers[-1]}")
-        if number not in self.numbers:
-            self._add_phase(number, "")
-        self._seen.add(task)
-        if not done:
-            phase = self.numbers.index(number)
-            self.tasks.append(PendingTask(phase=phase, task=task, name=name or f"Task {task}"))
-
-    @property
-    def plan(self) -> Plan:
-        return Plan(tuple(self.names), tuple(self.tasks))
+    phase: int
+    own: int | None
+    name: str
+    done: bool = False
 
 
 def read(text: str) -> Plan:
     """What the task document *text* lists; without any phase where it lists nothing."""
-    reader = _Reader()
-    for line in scan(text):
-        said = _MARKS.sub("", line.text[:_LONGEST]).strip()
-        if line.level and (found := _PHASE.fullmatch(said)):
-            reader.phase(str(int(found[1])), (found[2] or found[3] or "").strip())
-        elif (line.level or line.checked is not None) and (found := _TASK.fullmatch(said)):
-            _take(reader, found, line)
-    return reader.plan
-
-
-def _take(reader: _Reader, found: re.Match[str], line: Line | None = None) -> None:
-    number, own = str(int(found[1])), str(int(found[2]))
-    done = line is not None and line.checked is True
-    reader.task(number, own, (found[3] or found[4] or "").strip(), done=done)
+    return _plan(_items(text))
 
 
 def given(texts: Iterable[str]) -> Plan:
-    """The plan of tasks that are given one by one, such as "1.1 Update the user model"."""
-    reader = _Reader()
+    """The plan of tasks that come one by one, such as "1.1 Update the user model"."""
+    items = []
     for text in texts:
         found = _TASK.fullmatch(" ".join(text.split()))
         if not found:
             raise IllegalMove(
-                f"{text!r} is no task",
+                f"{text!r} is not a task",
                 hint='Its id comes first: --task "1.1 Update the user model"',
             )
-        _take(reader, found)
-    return reader.plan
+        items.append(_Item(int(found[1]), int(found[2]), found[3] or ""))
+    return _plan(items)
 
 
-def of(state: State) -> Plan:
-    """What *state* has still to do."""
-    phases = (f"Phase {number}" for number in range(1, state.orchestrator.total_phases + 1))
-    return Plan(tuple(phases), tuple(state.pending_tasks))
+def _items(text: str) -> Iterator[_Item]:
+    for line in scan(text):
+        said = _MARKS.sub("", line.text[:_LONGEST]).strip()
+        if line.level and (found := _PHASE.fullmatch(said)):
+            yield _Item(int(found[1]), None, found[2] or "")
+        elif (line.level or line.checked is not None) and (found := _TASK.fullmatch(said)):
+            yield _Item(int(found[1]), int(found[2]), found[3] or "", line.checked is True)
 
 
-def read_file_of(path: Path) -> Plan:
+def _plan(items: Iterable[_Item]) -> Plan:
+    phases, tasks, headed = dict[int, str](), dict[str, _Item](), None
+    for item in items:
+        if item.own is None:
+            if item.phase in phases:
+                raise Unclear(f"phase {item.phase} appears twice")
+            headed = item.phase
+            phases[headed] = item.name.strip() or f"Phase {headed}"
+            continue
+        task = f"{item.phase}.{item.own}"
+        if task in tasks:
+            raise Unclear(f"task {task} appears twice")
+        if headed is not None and item.phase != headed:
+            raise Unclear(f"task {task} stands below phase {headed}")
+        phases.setdefault(item.phase, f"Phase {item.phase}")
+        tasks[task] = item
+    numbers = {phase: number for number, phase in enumerate(phases)}
+    left = (
+        PendingTask(phase=numbers[item.phase], task=task, name=item.name.strip() or f"Task {task}")
+        for task, item in tasks.items()
+        if not item.done
+    )
+    return Plan(tuple(phases.values()), tuple(left))
+
+
+def read_document(path: Path, inputs: Inputs = UNRECORDED) -> Plan:
     """What the task document at *path* lists, or StateUnreadable."""
-    return read(decode(read_file(path, LARGEST)[0]))
+    return read(decode(inputs.read_file(path, LARGEST)[0]))
+
+
+def to_approve(place: Place, state: State) -> Plan:
+    """What the document lists that *state* names, opened only where reading is allowed.
+
+    Where it lists nothing, the tasks that the run was begun with are approved.
+    """
+    run = state.orchestrator
+    may_open = may_be_read(place, run.task_doc)
+    listed = read_document(place.root / run.task_doc) if may_open else Plan((), ())
+    if listed.phases:
+        return listed
+    if run.status == "planning" and state.pending_tasks:
+        phases = (f"Phase {number}" for number in range(1, run.total_phases + 1))
+        return Plan(tuple(phases), tuple(state.pending_tasks))
+    if may_open:
+        return listed
+    raise IllegalMove(
+        f"{run.task_doc} is missing or lies outside the project, so it is not opened",
+        hint=f"Name it: holdfast orchestrate approve-plan --doc {run.task_doc}",
+    )
 
 
 def may_be_read(place: Place, task_doc: str) -> bool:
     """Whether hooks may open *task_doc*, which a state file names: as for required reading."""
-    real = real_path(place.root, task_doc)
+    inputs, real = place.store.inputs, real_path(place.store, task_doc)
     roots: Sequence[str] = (str(place.root), *place.settings.reading_roots)
-    allowed = (os.path.realpath(os.path.expanduser(each)) for each in roots)
-    return any(contains(folder, real) for folder in allowed) and os.path.isfile(real)
+    allowed = (inputs.real_path(os.path.expanduser(root)) for root in roots)
+    return any(contains(root, real) for root in allowed) and inputs.is_file(real)
 
 
-def real_path(root: Path, task_doc: str) -> str:
-    """Where *task_doc* leads; empty where no file can be called that."""
+def real_path(store: Store, task_doc: str) -> str:
+    """Where *task_doc* leads; empty where no file can have that name."""
     try:
-        return os.path.realpath(os.path.join(root, task_doc)) if task_doc else ""
+        return store.inputs.real_path(os.path.join(store.root, task_doc)) if task_doc else ""
     except ValueError:
         return ""

@@ -1,9 +1,13 @@
-"""Moves of tasks: pending → worked on by agents → completed, and the iterations of the Ralph loop.
+"""Moves of tasks and of the agents that work on them, and which agents give no sign of life.
 
-Several may be worked on at once. The current one is that which was begun last; with each, the count
-of iterations begins with 0. An iteration is counted when it is over, so that a task that is completed
-has as many as were used. What has been done is noted whatever stands; only a new task is not begun
-where a limit is reached.
+Rule 1: a task is pending, is worked on by agents, and is completed. Several may be worked on at once. The
+        current one is that which was begun last; its count of iterations begins with 0.
+Rule 2: an iteration counts when it is over, so that a completed task has as many as were used.
+Rule 3: what was done is noted whatever stands; only new work is refused where a limit is reached.
+Rule 4: an agent lives as long as its entry changes, or as `agent beat` says so; we note when, in our own
+        folder, since the document has only the time when it was started. One that is silent for too
+        long is marked wherever agents are listed, and stays: only the orchestrator knows whether to
+        send another one. `agent reap` removes it.
 """
 
 from __future__ import annotations
@@ -11,60 +15,51 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any, NamedTuple
 
+from holdfast import clock
 from holdfast.errors import IllegalMove
-from holdfast.formats.document import moment
-from holdfast.formats.orchestrator import amounts, bounds
-from holdfast.formats.orchestrator.model import Agent, CompletedTask, PendingTask, State
-from holdfast.formats.orchestrator.moving import moved, need, turn_to
+from holdfast.files.store import Store
+from holdfast.formats.engine.document import moment
+from holdfast.formats.engine.moves import move, needed
+from holdfast.formats.orchestrator import files, limits, model
+from holdfast.formats.orchestrator.model import EXECUTOR, Agent, PendingTask, State
+from holdfast.formats.orchestrator.moves import amount, turn_to, when
+from holdfast.records import ledger
+from holdfast.text.plaintext import one_line
 
-EXECUTOR = "task-executor"
-OUTER = "outer-ralph"
+_SILENT = timedelta(minutes=30)
+_SIGNS = "agents"  # in the notes of the run: when each was last heard of
 
 
-def start_task(state: State, at: str, task: str | None = None, *, with_agent: bool = True) -> State:
-    """Begin *task*, by default the next one, with an agent that works on it, or without."""
-    after = moved(state)
-    need(after, "executing")
-    bounds.refuse_stopped(after, at)
-    begun = _pending(after, task) if task else _next(after)
-    if begun.phase != after.phase:
+@move(when("executing"))
+def start_task(state: State, at: str, task: str | None = None, *, no_agent: bool = False) -> None:
+    """Begin a task, by default the next one that nobody works on; a task-executor is noted for it."""
+    limits.refuse_stopped(state, at)
+    begun = _of_phase(state, task) if task else _next(state)
+    for agent in state.workers_on(begun.task):
         raise IllegalMove(
-            f"task {begun.task} belongs to phase {begun.phase + 1}, and phase {after.phase + 1} is current",
-            hint="A phase begins when all tasks before it are completed: holdfast orchestrate phase",
-        )
-    _refuse_busy(after, begun)
-    used = bounds.iterations(after).get(begun.task, 0)  # by one that is gone
-    if with_agent:
-        entry = Agent(
-            type=EXECUTOR, task=begun.task, started=at, iteration=used, status="in_progress"
-        )
-        after.active_agents = [*after.active_agents, entry]
-    turn_to(after, begun)
-    after.orchestrator.ralph_iteration = used
-    return after
-
-
-def _refuse_busy(state: State, task: PendingTask) -> None:
-    for agent in state.workers_on(task.task):
-        raise IllegalMove(
-            f"task {task.task} is worked on already by a {agent.type} since {agent.started}",
+            f"task {begun.task} is worked on already by a {agent.type} since {agent.started}",
             hint="Do not dispatch it again. Where that agent is gone: holdfast orchestrate agent reap",
         )
+    used = limits.iterations(state).get(begun.task, 0)  # by one that is gone
+    if not no_agent:
+        _add_agent(state, at, EXECUTOR, begun.task, used)
+    turn_to(state, begun)
+    state.orchestrator.ralph_iteration = used
 
 
 def _next(state: State) -> PendingTask:
-    """The first one of the phase that nobody works on."""
     here = state.pending_in(state.phase)
-    found = next((each for each in here if not state.workers_on(each.task)), None)
-    if found is None:
-        busy = ", ".join(each.task for each in here)
-        what = f"all that are left are worked on: {busy}" if here else "all are completed"
-        raise IllegalMove(
-            f"no task of phase {state.phase + 1} is waiting; {what}",
-            hint="" if here else "Go on: holdfast orchestrate phase, or review after the last one",
-        )
-    return found
+    for pending in here:
+        if not state.workers_on(pending.task):
+            return pending
+    busy = ", ".join(pending.task for pending in here)
+    what = f"all that are left are worked on: {busy}" if here else "all are completed"
+    raise IllegalMove(
+        f"no task of phase {state.phase + 1} is waiting; {what}",
+        hint="" if here else "Go on: holdfast orchestrate phase, or review after the last one",
+    )
 
 
 def _pending(state: State, task: str) -> PendingTask:
@@ -72,56 +67,53 @@ def _pending(state: State, task: str) -> PendingTask:
     if found is None:
         done = state.completed(task)
         when = f"is completed since {done.completed}" if done else "is not in the plan"
-        waiting = ", ".join(each.task for each in state.pending_tasks) or "none"
+        waiting = ", ".join(pending.task for pending in state.left) or "none"
         raise IllegalMove(f"task {task} {when}", hint=f"Still to be done: {waiting}.")
     return found
 
 
-def iterate(state: State, at: str, task: str | None = None) -> State:  # noqa: ARG001  # as all moves
-    """One more iteration of *task*, by default the current one, is over without completing it.
+def _of_phase(state: State, task: str) -> PendingTask:
+    found = _pending(state, task)
+    if found.phase != state.phase:
+        raise IllegalMove(
+            f"task {task} belongs to phase {found.phase + 1}, and phase {state.phase + 1} is current",
+            hint="A phase begins when all tasks before it are completed: holdfast orchestrate phase",
+        )
+    return found
+
+
+@move(when("executing", "reviewing"))
+def iterate(state: State, _at: str, task: str | None = None) -> None:
+    """One more iteration of the Ralph loop is over, of the current task or another.
 
     In the review it is one of the outer loop.
     """
-    after = moved(state)
-    need(after, "executing", "reviewing")
-    run = after.orchestrator
-    if run.status == "reviewing":
-        agents, is_current = [e for e in after.active_agents if e.type == OUTER], True
+    if state.orchestrator.status == "reviewing":
+        agents = [agent for agent in state.active_agents if agent.type == model.OUTER]
+        is_current = True
     else:
-        meant = _pending(after, task) if task else _current(after)
-        agents, is_current = after.workers_on(meant.task), meant == after.current
+        worked_on = _pending(state, task) if task else _current(state)
+        agents, is_current = state.workers_on(worked_on.task), worked_on == state.current
         if not (agents or is_current):
             raise IllegalMove(
-                f"nobody works on task {meant.task}",
-                hint=f"Begin it first: holdfast orchestrate task-start {meant.task}",
+                f"nobody works on task {worked_on.task}",
+                hint=f"Begin it first: holdfast orchestrate task-start {worked_on.task}",
             )
     for agent in agents:
         agent.iteration += 1
-    run.ralph_iteration += is_current
-    return after
+    state.orchestrator.ralph_iteration += is_current
 
 
 def _current(state: State) -> PendingTask:
     """The task that is worked on, where it is only one."""
-    busy = [each.task for each in state.pending_tasks if state.workers_on(each.task)]
-    current = state.current
-    if current is None or len(busy) > 1:
-        told = f"tasks {', '.join(busy)} are worked on" if busy else "no task is worked on"
-        raise IllegalMove(told, hint="Say which one is meant by its id.")
-    return current
+    busy = [pending.task for pending in state.pending_tasks if state.workers_on(pending.task)]
+    if state.current is None or len(busy) > 1:
+        what = f"tasks {', '.join(busy)} are worked on" if busy else "no task is worked on"
+        raise IllegalMove(what, hint="Say which one is meant by its id.")
+    return state.current
 
 
-def _begun(state: State) -> PendingTask:
-    """The task that is worked on; what nobody began is not completed by the way."""
-    current = _current(state)
-    if not (state.workers_on(current.task) or state.iteration):
-        raise IllegalMove(
-            f"nobody works on task {current.task}, as far as is noted",
-            hint=f"If it is done all the same: holdfast orchestrate task-done {current.task}",
-        )
-    return current
-
-
+@move(when("executing"))
 def complete_task(
     state: State,
     at: str,
@@ -131,75 +123,180 @@ def complete_task(
     time: str | None = None,
     iterations: int | None = None,
     files: Sequence[str] = (),
-    criteria: Mapping[str, bool] | None = None,
-) -> State:
-    """*task* is done, by default the current one; what it cost is added to the cost of the run."""
-    after = moved(state)
-    need(after, "executing")
-    done = _pending(after, task) if task else _begun(after)
-    if done.phase != after.phase:
+    met: Sequence[str] = (),
+    unmet: Sequence[str] = (),
+    force: bool = False,
+) -> None:
+    """A task is completed, by default the one in progress."""
+    done = _of_phase(state, task or _current(state).task)
+    if not (task or state.is_begun(done.task)):
         raise IllegalMove(
-            f"task {done.task} belongs to phase {done.phase + 1}, and phase {after.phase + 1} is current",
-            hint="holdfast orchestrate phase goes on to the next phase.",
+            f"nobody works on task {done.task}, as far as is noted",
+            hint=f"If it is done anyway: holdfast orchestrate task-done {done.task}",
         )
-    spent = amount_of(cost) if cost is not None else Decimal(0)
-    was_current = done == after.current
-    taken = bounds.iterations(after).get(done.task, 0)
-    entry = CompletedTask(
+    if unmet and not force:
+        raise IllegalMove(
+            f"task {done.task} does not meet {', '.join(unmet)}, so it is not completed successfully",
+            hint="Go on with it until it does; or ask the person, and complete it with --force.",
+        )
+    spent = amount(model.parse_money, cost) if cost is not None else Decimal(0)
+    was_current = done == state.current
+    used = limits.iterations(state).get(done.task, 0)
+    taken = amount(model.parse_duration, time) if time else _since_begun(state, done, at)
+    entry = model.CompletedTask(
         task=done.task,
         name=done.name,
         completed=at,
-        iterations=max(taken, 1) if iterations is None else iterations,
-        time_elapsed=amounts.taken(_duration(time) if time else _since_begun(after, done, at)),
-        cost=amounts.dollars(spent),
+        iterations=max(used, 1) if iterations is None else iterations,
+        time_elapsed=model.format_task_time(taken),
+        cost=model.format_money(spent),
         files_modified=list(files),
-        success_criteria_met=dict(criteria or {}),
+        success_criteria_met={**dict.fromkeys(met, True), **dict.fromkeys(unmet, False)},
     )
-    after.completed_tasks = [*after.completed_tasks, entry]
-    after.pending_tasks = [each for each in after.pending_tasks if each.task != done.task]
-    workers = after.workers_on(done.task)
-    after.active_agents = [each for each in after.active_agents if each not in workers]
-    _spend(after, spent)
+    state.completed_tasks = [*state.completed_tasks, entry]
+    state.pending_tasks, state.active_agents = state.left, state.agents
+    _add_cost(state, spent)
     if was_current:
-        after.orchestrator.current_task = f"0/{after.orchestrator.task_count}"
-    turn_to(after, after.current)
-    return after
+        state.orchestrator.current_task = f"0/{state.orchestrator.progress[1]}"
+    turn_to(state, state.current)
 
 
-def spend(state: State, at: str, cost: str) -> State:  # noqa: ARG001  # as all moves
-    """*cost* that belongs to no task, such as the supervisor's."""
-    after = moved(state)
-    _spend(after, amount_of(cost))
-    return after
+@move(when())
+def spend(state: State, _at: str, cost: str) -> None:
+    """Add a *cost* that belongs to no task, such as the supervisor's."""
+    _add_cost(state, amount(model.parse_money, cost))
 
 
-def _spend(state: State, cost: Decimal) -> None:
+def _add_cost(state: State, cost: Decimal) -> None:
     if cost:
-        spent = amounts.dollars(state.safety_bounds.cost + cost)
-        amount_of(spent)  # it has to be read again
+        before = model.parse_money(state.safety_bounds.cost_so_far)
+        spent = model.format_money(before + cost)
+        amount(model.parse_money, spent)  # it has to be read again
         state.safety_bounds.cost_so_far = spent
-
-
-def amount_of(text: str) -> Decimal:
-    try:
-        return amounts.money(text)
-    except ValueError as error:
-        raise IllegalMove(f"expected {error}, found {text!r}") from error
-
-
-def _duration(text: str) -> timedelta:
-    try:
-        return amounts.duration(text)
-    except ValueError as error:
-        raise IllegalMove(f"expected {error}, found {text!r}") from error
 
 
 def _since_begun(state: State, task: PendingTask, at: str) -> timedelta:
     """Since its agent began; without one since the last completion, or the start."""
-    begun = [each.started for each in state.workers_on(task.task)]
-    before = [each.completed for each in state.completed_tasks]
-    for times, first in ((begun, min), (before, max), ([state.orchestrator.start_time], max)):
-        known = [found for each in times if (found := moment(each))]
-        if known:
-            return max(datetime.fromisoformat(at) - first(known), timedelta(0))
-    return timedelta(0)
+    begun = [moment(agent.started) for agent in state.workers_on(task.task)]
+    before = [moment(done.completed) for done in state.completed_tasks]
+    first = min((time for time in begun if time), default=None)
+    last = max((time for time in before if time), default=None)
+    since = first or last or moment(state.orchestrator.start_time)
+    return max(datetime.fromisoformat(at) - since, timedelta(0)) if since else timedelta(0)
+
+
+# Agents.
+
+
+@move(when())
+def start_agent(state: State, at: str, kind: str, task: str) -> None:
+    """An agent of TYPE was dispatched: task-executor, supervisor, outer-ralph, code-improvement-scanner."""
+    task = needed(task, "the task")
+    if any(agent.type == kind and agent.task == task for agent in state.active_agents):
+        raise IllegalMove(
+            f"a {kind} is at work on task {task} already",
+            hint="Do not send a second one. If it is gone: holdfast orchestrate agent done "
+            f"--task {task} --type {kind}, or agent reap.",
+        )
+    if kind == EXECUTOR:
+        if state.completed(task):
+            raise IllegalMove(f"task {task} is completed", hint="See holdfast orchestrate status.")
+        limits.refuse_stopped(state, at)
+    _add_agent(state, at, kind, task, 0)
+
+
+def _add_agent(state: State, at: str, kind: str, task: str, iteration: int) -> None:
+    agent = Agent(type=kind, task=task, started=at, iteration=iteration, status="in_progress")
+    state.active_agents = [*state.active_agents, agent]
+
+
+@move(when(while_paused=True))
+def set_agent_status(
+    state: State, _at: str, status: str, task: str | None, kind: str | None
+) -> None:
+    """The agent works, waits, or is blocked."""
+    agent_meant(state, task, kind).status = status
+
+
+@move(when(while_paused=True))
+def end_agent(state: State, _at: str, task: str | None, kind: str | None) -> None:
+    """The agent has ended. `task-done` also ends the agents of its task."""
+    state.active_agents.remove(agent_meant(state, task, kind))
+
+
+@move(when(while_paused=True))
+def drop_agents(state: State, _at: str, gone: Sequence[Agent]) -> None:
+    """Those that are *gone* are no agents of the run any more."""
+    state.active_agents = [agent for agent in state.active_agents if agent not in gone]
+
+
+def agent_meant(state: State, task: str | None, kind: str | None) -> Agent:
+    """The agent that is meant: by its task, its type, or because it is the only one."""
+    of_task = [agent for agent in state.active_agents if task in {None, agent.task}]
+    found = [agent for agent in of_task if kind in {None, agent.type}]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(f"{agent.type} on {agent.task}" for agent in found or state.active_agents)
+    if not found:
+        raise IllegalMove("there is no such agent", hint=f"At work: {names or 'none'}.")
+    raise IllegalMove(f"several agents are meant: {names}", hint="Say which: --task and --type.")
+
+
+# Signs of life.
+
+
+class AgentSeen(NamedTuple):
+    """An agent, and when it was last heard of."""
+
+    agent: Agent
+    heard: datetime | None
+
+    @property
+    def described(self) -> str:
+        agent = self.agent
+        since = f" since {agent.started}" if agent.started else ""
+        return one_line(f"{agent.type} on task {agent.task}{since}, iteration {agent.iteration}")
+
+    def is_stale(self, now: datetime) -> bool:
+        return self.heard is not None and now - self.heard > _SILENT
+
+    def remark(self, now: datetime) -> str:
+        """Why it is marked; empty where it is not."""
+        if self.heard is None or not self.is_stale(now):
+            return ""
+        return f"stale: last sign of life {clock.ago(self.heard, now)}"
+
+
+def agents_seen(store: Store, state: State) -> list[AgentSeen]:
+    """The agents of *state*, each with its last sign of life."""
+    signs, seen = _signs(ledger.notes_of(store, files.key_of(state))), []
+    for agent in state.agents:
+        times = (moment(agent.started), moment(signs.get(_name(agent))))
+        seen.append(AgentSeen(agent, max((at for at in times if at), default=None)))
+    return seen
+
+
+def note_signs(
+    store: Store, before: State | None, after: State, now: datetime, heard: Sequence[Agent] = ()
+) -> None:
+    """Note that *heard*, and those whose entry has changed, live at *now*, and forget who has gone.
+
+    To be called inside the lock.
+    """
+    was = {_name(agent): agent for agent in before.active_agents} if before else {}
+    alive = [*heard, *(a for a in after.active_agents if was.get(_name(a), a) != a)]
+    names = {_name(agent) for agent in after.active_agents}
+    signs = _signs(ledger.notes_of(store, files.key_of(after)))
+    kept = {name: at for name, at in signs.items() if name in names}
+    kept |= {_name(agent): clock.iso(now) for agent in alive}
+    if kept != signs:
+        ledger.put_notes(store, files.key_of(after), lambda record: {**record, _SIGNS: kept})
+
+
+def _signs(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    signs = record.get(_SIGNS)
+    return signs if isinstance(signs, dict) else {}
+
+
+def _name(agent: Agent) -> str:
+    return f"{agent.type} {agent.task} {agent.started}"

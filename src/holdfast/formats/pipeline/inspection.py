@@ -1,32 +1,24 @@
-"""Check a state, an index or a definition strictly and say what is expected where it is wrong.
+"""What a strict reader of the document objects to in a state, an index or a definition.
 
-Going on is more tolerant than this: what is told here is what the document asks for.
+Going on with a workflow is more tolerant than this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from holdfast.errors import DefinitionInvalid
-from holdfast.formats.base import Report
-from holdfast.formats.document import EXACT, Open, Time
+from holdfast.formats.engine.document import EXACT, Open, Time
+from holdfast.formats.engine.strictness import objections, quoted, strictly
 from holdfast.formats.pipeline import definitions
-from holdfast.formats.pipeline.definitions import FOLDER, Definition
-from holdfast.formats.pipeline.machine import missing, title
-from holdfast.formats.pipeline.model import (
-    GENERATION,
-    PLANNING,
-    State,
-    Status,
-    has_shape,
-    model_of,
-)
-from holdfast.formats.strictness import found, lacking, problems_of, strictly
-from holdfast.regular import decode_json
+from holdfast.formats.pipeline.definitions import BUILT_IN, ENDINGS, FOLDER, GENERATION, PLANNING
+from holdfast.formats.pipeline.files import INDEX
+from holdfast.formats.pipeline.model import State, Status, has_shape, model_of
 
 _REQUIRED = {
     "workflow_id": "the workflow's id",
@@ -35,6 +27,7 @@ _REQUIRED = {
     "created_at": "a time in ISO 8601",
     "updated_at": "a time in ISO 8601",
 }
+_KEYS = ("workflow_id", "workflow_type")
 _OF_SECTION = {
     GENERATION: {"scene_id": "the scene's id", "steps": "a list of steps"},
     PLANNING: {"level": "scene, chapter or act", "phases": "a list of phases"},
@@ -55,26 +48,10 @@ class _Index(BaseModel):
     workflows: list[_Entry]
 
 
-def inspect(path: Path, raw: bytes) -> Report | None:
-    """What is wrong with *raw*; None when it is not meant as anything of a pipeline."""
-    real = path.resolve()
-    if real.match(f"{FOLDER}/*.toml") or real.match(f"{FOLDER}/*.json"):
-        return Report("pipeline", _of_definition(real, raw))
-    lies_there = real.match("workspace/workflow-state/*.json") or real.match(
-        "workspace/sessions/*/workflow-state/*.json"
-    )
-    try:
-        data = decode_json(raw)
-    except ValueError as error:
-        return Report("pipeline", (f"not JSON: {error}",)) if lies_there else None
-    if lies_there and real.name == "index.json":
-        return Report("pipeline", strictly(_Index, data if isinstance(data, dict) else {}))
-    if not isinstance(data, dict) or not has_shape(data):
+def of_definition(path: Path, raw: bytes) -> tuple[str, ...] | None:
+    """What is wrong with the definition at *path*; None where no definition lies."""
+    if not (path.match(f"{FOLDER}/*.toml") or path.match(f"{FOLDER}/*.json")):
         return None
-    return Report("pipeline", tuple(dict.fromkeys(_problems(data))))
-
-
-def _of_definition(path: Path, raw: bytes) -> tuple[str, ...]:
     try:
         definitions.parse(path, raw)
     except DefinitionInvalid as error:
@@ -82,69 +59,81 @@ def _of_definition(path: Path, raw: bytes) -> tuple[str, ...]:
     return ()
 
 
-def _problems(data: dict[str, Any]) -> Iterator[str]:
-    yield from lacking(data, _REQUIRED)
+def problems(path: Path, data: dict[str, Any]) -> Iterable[str] | None:
+    """What is wrong with the state or index *data*; None where it is neither."""
+    if path.match(f"workspace/workflow-state/{INDEX}") or path.match(
+        f"workspace/sessions/*/workflow-state/{INDEX}"
+    ):
+        return strictly(_Index, data)
+    if has_shape(data):
+        return chain(_of_state(data), _of_type(path, data))
+    absent = [
+        f"{field}: expected {_REQUIRED[field]}, found nothing"
+        for field in _KEYS
+        if field not in data
+    ]
+    is_meant = (
+        path.parent.name == "workflow-state" and len(absent) < len(_KEYS) and "status" in data
+    )
+    return absent if is_meant and absent else None
+
+
+def _of_type(path: Path, data: dict[str, Any]) -> Iterator[str]:
+    """A type that is not built in has its definition in the state, or in the project."""
     kind = data["workflow_type"]
-    required = {f"{kind}.{field}": what for field, what in _OF_SECTION.get(kind, {}).items()}
-    yield from lacking({kind: {}, **data}, required)
-    wrong = strictly(model_of(kind), data)
-    yield from wrong
-    if not wrong:
-        yield from _beyond_types(model_of(kind).model_validate(data, context=EXACT))
+    section = data.get(kind)
+    if kind in BUILT_IN or (isinstance(section, dict) and section.get("definition")):
+        return
+    places = (parent / FOLDER / f"{kind}{ending}" for parent in path.parents for ending in ENDINGS)
+    if not any(place.is_file() for place in places):
+        yield f"workflow_type: expected {_REQUIRED['workflow_type']}, found {quoted(kind)}"
 
 
-def _beyond_types(state: State) -> Iterator[str]:
-    where = f"{state.workflow_type}.{state.word}s"
-    for place, step in enumerate(state.steps, 1):
-        if step.number != place:
-            there = str(step.number or "nothing")
-            yield f"{where}.{place - 1}.{state.word}: expected {place}, its place in the list, found {there}"
-    yield from _of_section(state)
-    if all(step.number == place for place, step in enumerate(state.steps, 1)):
-        yield from _of_order(state, where)
-    yield from _of_status(state)
+def _of_state(data: dict[str, Any]) -> Iterator[str]:
+    kind = data["workflow_type"]
+    model, with_section = model_of(kind), {kind: {}, **data}
+    section = {f"{kind}.{field}": what for field, what in _OF_SECTION.get(kind, {}).items()}
+    yield from objections(model, with_section, _REQUIRED | section)
+    if not strictly(model, with_section):
+        state = model.model_validate(with_section, context=EXACT)
+        for check in (_of_steps, _of_section, _of_status):
+            yield from check(state)
 
 
 def _of_section(state: State) -> Iterator[str]:
-    section = state.section
+    section, kind, word = state.section, state.workflow_type, state.word
     if state.steps:
-        told = section.current_phase if state.is_planning else section.current_step
-        if told is not None and told != state.current:
-            yield (
-                f"{state.workflow_type}.current_{state.word}: "
-                f"expected {state.current}, as its {state.word}s say, found {told}"
-            )
-        count = section.total_phases if state.is_planning else section.total_steps
-        if count is not None and count != len(state.steps):
-            yield (
-                f"{state.workflow_type}.total_{state.word}s: "
-                f"expected {len(state.steps)}, found {count}"
-            )
+        current, total = state.stated
+        if current not in {None, state.current}:
+            yield f"{kind}.current_{word}: expected {state.current}, as its {word}s say, found {current}"
+        if total not in {None, len(state.steps)}:
+            yield f"{kind}.total_{word}s: expected {len(state.steps)}, found {total}"
     if section.definition is not None:
-        try:
-            defined = Definition.model_validate(section.definition)
-        except ValidationError as error:
-            yield from (f"definition.{each}" for each in problems_of(error))
-        else:
-            yield from (f"definition.{each}" for each in definitions.problems(defined))
+        wrong = definitions.problems_in(section.definition)
+        yield from (f"definition.{problem}" for problem in wrong)
 
 
-def _of_order(state: State, where: str) -> Iterator[str]:
-    """A step that was begun before what it waits for was done."""
-    definition = definitions.of(state)
-    for step in state.steps:
-        early = [] if step.status == "pending" else missing(state, definition, step.number)
+def _of_steps(state: State) -> Iterator[str]:
+    where, numbered = f"{state.workflow_type}.{state.word}s", True
+    for place, step in enumerate(state.steps, 1):
+        if step.number != place:
+            numbered, there = False, str(step.number or "nothing")
+            yield f"{where}.{place - 1}.{state.word}: expected {place}, its place in the list, found {there}"
+    for step in state.steps if numbered else ():
+        early = [] if step.status == "pending" else state.missing(step.number)
         if early:
             yield (
                 f"{where}.{step.number - 1}.status: expected pending, since "
-                f"{title(state, early[0])} is not done, found {found(step.status)}"
+                f"{state.title(early[0])} is not done, found {quoted(step.status)}"
             )
 
 
 def _of_status(state: State) -> Iterator[str]:
-    """What the steps say. The document itself has "in_progress" where a step waits for approval."""
+    """The document itself has "in_progress" where a step waits for approval."""
     stands = {step.status for step in state.steps}
-    if "failed" in stands and state.status not in {"failed", "cancelled"}:
-        yield f"status: expected failed, as a {state.word} is, found {found(state.status)}"
-    elif state.status == "completed" and not all(step.is_done for step in state.steps):
+    if "failed" in stands and state.workflow_type == PLANNING:
+        yield "status: a phase of a planning is pending, in_progress, waiting_approval or completed, found 'failed'"
+    elif "failed" in stands and state.status not in {"failed", "cancelled"}:
+        yield f"status: expected failed, as a {state.word} is, found {quoted(state.status)}"
+    elif state.status == "completed" and not all(step.is_complete for step in state.steps):
         yield f"status: expected in_progress, since not every {state.word} is completed, found 'completed'"

@@ -1,8 +1,7 @@
-"""The state of a pipeline: its model, reading it and writing it.
+"""The state of a pipeline, and where it stands by the definition that it follows.
 
-Steps of a generation and phases of a planning differ in the word alone, so they share one model. The
-section that holds them is named after the workflow's type; so is that of a workflow which somebody
-has defined. What is read of each is in formats/document.
+Steps of a generation and phases of a planning differ only in the word, so they share one model. The
+section that holds them is named after the workflow's type, built in or defined by the project.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, create_model
+from pydantic import Field, PrivateAttr, ValidationError, create_model
 
-from holdfast.formats.document import (
+from holdfast.formats.engine.document import (
     Document,
     Open,
     Texts,
@@ -24,47 +23,58 @@ from holdfast.formats.document import (
     tolerant,
     word,
 )
+from holdfast.formats.pipeline.definitions import (
+    GENERATION,
+    LEVELS,
+    MOST_STEPS,
+    PLANNING,
+    RESERVED,
+    UNDEFINED,
+    Definition,
+    StepDefinition,
+    built_in,
+)
 
-GENERATION, PLANNING = "generation", "planning"
-MOST_STEPS = 100  # each is compared with all before it, at every event
-
-_OF_ALL = {
+# Other words for a status, of steps and of workflows. Only steps can be pending.
+_WORDS = {
     **dict.fromkeys(("complete", "done", "success", "succeeded"), "completed"),
     **dict.fromkeys(("active", "running", "started"), "in_progress"),
     **dict.fromkeys(("waiting", "awaiting_approval", "pending_approval"), "waiting_approval"),
     **dict.fromkeys(("error", "failure"), "failed"),
+    **dict.fromkeys(("canceled", "aborted"), "cancelled"),
 }
-_OF_STEP = {**_OF_ALL, "todo": "pending", "not_started": "pending"}
-_OF_WORKFLOW = {**_OF_ALL, "canceled": "cancelled", "aborted": "cancelled"}
 
 StepStatus = Annotated[
-    Literal["pending", "in_progress", "waiting_approval", "completed", "failed"], word(_OF_STEP)
+    Literal["pending", "in_progress", "waiting_approval", "completed", "failed"],
+    word({**_WORDS, "todo": "pending", "not_started": "pending"}),
 ]
-_Status = Literal["in_progress", "waiting_approval", "failed", "completed", "cancelled"]
-STATUSES = get_args(_Status)
-Status = Annotated[_Status, word(_OF_WORKFLOW)]
+StatusWord = Literal["in_progress", "waiting_approval", "failed", "completed", "cancelled"]
+STATUSES = get_args(StatusWord)
+Status = Annotated[StatusWord, word(_WORDS)]
 _shaped_or_none = tolerant(lambda value: value if isinstance(value, dict) else None)
+Fields = Annotated[dict[str, Any], shaped(dict)]
+FieldsOrNone = Annotated[dict[str, Any] | None, _shaped_or_none]
 
 
 def _numbered(field: str) -> Callable[[object], list[Any]]:
-    """A bare text stands for the name, and one without a number has that of its place."""
+    """A bare text is a step's name; a step without a number has that of its place in the list."""
 
     def meant(value: object) -> list[Any]:
         steps = [
-            each if isinstance(each, dict) else {"name": each}
-            for each in (value if isinstance(value, list) else [])
-            if isinstance(each, dict | str)
+            step if isinstance(step, dict) else {"name": step}
+            for step in (value if isinstance(value, list) else [])
+            if isinstance(step, dict | str)
         ]
         return [
-            each if each.get(field) is not None else {**each, field: place}
-            for place, each in enumerate(steps, 1)
+            step if step.get(field) is not None else {**step, field: place}
+            for place, step in enumerate(steps, 1)
         ]
 
     return meant
 
 
 class Approval(Open):
-    """Of a step that a person has to approve."""
+    """A person's approval of a step."""
 
     required: bool = True
     approved: bool = False
@@ -73,20 +83,20 @@ class Approval(Open):
     # What the document leaves open, see docs/formats/pipeline.md:
     requested_at: Time = None
     rejected_at: Time = None
-    modifications: Annotated[dict[str, Any] | None, _shaped_or_none] = None
-    earlier_seconds: int | None = None  # of waiting, before it was rejected or done anew
+    modifications: FieldsOrNone = None
+    earlier_seconds: int | None = None  # of waiting, before a rejection or before it was done again
 
 
 class Attempt(Open):
-    """One attempt of a step that is over."""
+    """A past attempt at a step."""
 
-    attempt: int
+    attempt: int = 0
     result: str | None = None
     reason: str | None = None
     started_at: Time = None
     completed_at: Time = None
-    emphasis: str | None = None  # what the next attempt has to stress
-    artifacts: Annotated[dict[str, Any], shaped(dict)] = {}
+    emphasis: str | None = None  # what the next attempt has to concentrate on
+    artifacts: Fields = {}
 
 
 class Attempts(Open):
@@ -105,12 +115,12 @@ class Step(Open):
     started_at: Time = None
     completed_at: Time = None
     agents: Texts = []
-    artifacts: Annotated[dict[str, Any], shaped(dict)] = {}
+    artifacts: Fields = {}
     human_approval: Annotated[Approval | None, _shaped_or_none] = None
     attempts: Annotated[Attempts | None, _shaped_or_none] = None
     # What the document leaves open:
     runs: int | None = None  # how often it was begun
-    earlier_seconds: int | None = None  # of work, before it was put back
+    earlier_seconds: int | None = None  # of work, before it was reset
     error: str | None = None  # why it failed
 
     @property
@@ -122,39 +132,65 @@ class Step(Open):
         return self.name or f"Step {self.number}"
 
     @property
-    def is_done(self) -> bool:
-        """Completed, and approved where that is asked for."""
+    def is_complete(self) -> bool:
+        """Completed, and approved where the state asks for that."""
         asked = self.human_approval
         return self.status == "completed" and not (asked and asked.required and not asked.approved)
 
     @property
     def is_open(self) -> bool:
-        """Begun, and neither done nor put back."""
-        return self.status != "pending" and not self.is_done
+        """Begun, and neither complete nor reset."""
+        return self.status != "pending" and not self.is_complete
+
+    @property
+    def begun(self) -> int:
+        """How often it was begun; where nobody counted, its attempts and times tell."""
+        tried = self.attempts.current if self.attempts else 0
+        return self.runs or max(tried, 1 if self.started_at else 0)
+
+    @property
+    def attempt(self) -> str:
+        """attempt 2 of 3; empty during the first one."""
+        tried = self.attempts
+        return f"attempt {tried.current} of {tried.max}" if tried and tried.current > 1 else ""
+
+    @property
+    def failures(self) -> str:
+        """Why earlier attempts failed."""
+        history = self.attempts.history if self.attempts else []
+        return "; ".join(f"{one.attempt}: {one.reason}" for one in history if one.reason)
+
+    @property
+    def emphasis(self) -> str | None:
+        """What the attempt under way has to concentrate on, because the last one failed."""
+        if self.attempts is None or not self.attempt or self.status == "failed":
+            return None
+        history = self.attempts.history
+        return (history[-1].emphasis or history[-1].reason) if history else None
 
 
 _AT_MOST = Field(max_length=MOST_STEPS)
 
 
 class Section(Open):
-    """What is kept of a workflow beyond its base: the section that is named after its type."""
+    """The part of a state that is named after the workflow's type."""
 
     scene_id: str | None = None  # of a generation
     level: str | None = None  # of a planning: scene, chapter or act
-    context: Annotated[dict[str, Any], shaped(dict)] = {}
+    context: Fields = {}
     current_step: int | None = None
     total_steps: int | None = None
     current_phase: int | None = None
     total_phases: int | None = None
     steps: Annotated[list[Step], _AT_MOST, tolerant(_numbered("step"))] = []
     phases: Annotated[list[Step], _AT_MOST, tolerant(_numbered("phase"))] = []
-    artifacts: Annotated[dict[str, Any], shaped(dict)] = {}
-    # The definition that a defined workflow was begun with; definitions.py reads it.
-    definition: Annotated[dict[str, Any] | None, _shaped_or_none] = None
+    artifacts: Fields = {}
+    # What a defined workflow was begun with: a later edit of the file must not change it midway.
+    definition: FieldsOrNone = None
 
 
 class State(Document):
-    """One workflow. Where there is a section, the class is one made for the workflow's type."""
+    """One workflow. Its class is made for its type, which names the section."""
 
     workflow_id: str
     workflow_type: str
@@ -169,6 +205,7 @@ class State(Document):
     cancellation_reason: str | None = None
     committed_from_session: str | None = None
     committed_at: Time = None
+    _definition: Definition | None = PrivateAttr(None)
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Self:
@@ -177,48 +214,50 @@ class State(Document):
         return state
 
     @property
-    def is_planning(self) -> bool:
-        """Whether its steps are called phases."""
-        return bool(self.section.phases) or self.workflow_type == PLANNING
-
-    @property
     def word(self) -> Literal["phase", "step"]:
-        return "phase" if self.is_planning else "step"
+        """What its steps are called."""
+        return "phase" if self.section.phases or self.workflow_type == PLANNING else "step"
 
     @property
     def steps(self) -> list[Step]:
-        return self.section.phases if self.is_planning else self.section.steps
+        return self.section.phases if self.word == "phase" else self.section.steps
+
+    @property
+    def stated(self) -> tuple[int | None, int | None]:
+        """The number of the current step, and how many there are, as the section has them."""
+        section = self.section
+        if self.word == "phase":
+            return section.current_phase, section.total_phases
+        return section.current_step, section.total_steps
 
     @property
     def total(self) -> int:
-        told = self.section.total_phases if self.is_planning else self.section.total_steps
-        return len(self.steps) or told or 0
+        return len(self.steps) or self.stated[1] or 0
 
     @property
     def current(self) -> int:
-        """The number of the step that is worked on, else of the last one that is done.
+        """The number of the step in progress, else of the last one that is complete.
 
-        The list counts: what is written beside it, by a jq line, cannot leave a step out.
+        The list of steps decides: a number written beside it by hand cannot skip a step.
         """
-        begun = [each.number for each in self.steps if each.status == "failed"]
-        begun = begun or [each.number for each in self.steps if each.is_open]
-        done = [each.number for each in self.steps if each.is_done]
+        begun = [step.number for step in self.steps if step.status == "failed"]
+        begun = begun or [step.number for step in self.steps if step.is_open]
+        complete = [step.number for step in self.steps if step.is_complete]
         if self.steps:
-            return min(begun) if begun else max(done, default=self.steps[0].number)
-        told = self.section.current_phase if self.is_planning else self.section.current_step
-        return told or 1
+            return min(begun) if begun else max(complete, default=self.steps[0].number)
+        return self.stated[0] or 1
 
     @property
-    def step(self) -> Step | None:
+    def current_step(self) -> Step | None:
         """The current one."""
         return self.find(self.current)
 
     def find(self, number: int) -> Step | None:
-        return next((each for each in self.steps if each.number == number), None)
+        return next((step for step in self.steps if step.number == number), None)
 
     @property
     def progress(self) -> int:
-        """In percent; 100 is for what is completed."""
+        """In percent; 100 only once it is completed."""
         if self.status == "completed":
             return 100
         return max(0, min(99, 100 * self.current // self.total)) if self.total else 0
@@ -227,16 +266,24 @@ class State(Document):
     def over(self) -> bool:
         return self.status in {"completed", "cancelled", "failed"}
 
+    def title(self, step: Step) -> str:
+        """Step 4 (Generation)."""
+        return f"{self.word.capitalize()} {step.number} ({step.title})"
+
     def called(self, step: Step) -> str:
-        """Within a sentence."""
+        """step 4 (Generation), as within a sentence."""
         return f"{self.word} {step.number} ({step.title})"
 
     @property
     def failure(self) -> str:
-        """Where and why it failed; empty where it did not."""
+        """Where and why it failed, or is called completed and is not; else empty."""
+        left = next((step for step in self.steps if step.status != "completed"), None)
+        if self.status == "completed" and left:
+            says = f"completed by its status, but {self.called(left)} is {left.status}"
+            return f"{says}: correct the file, then see holdfast pipeline next"
         if self.status != "failed":
             return ""
-        step = self.step
+        step = self.current_step
         where = f" in {self.called(step)}" if step else ""
         return f"failed{where}{f': {step.error}' if step and step.error else ''}"
 
@@ -244,18 +291,81 @@ class State(Document):
     def last_activity(self) -> datetime | None:
         """The latest time that the file states."""
         times = [self.created_at, self.updated_at, self.completed_at, self.cancelled_at]
-        for each in self.steps:
-            times += [each.started_at, each.completed_at]
-        return max((at for each in times if (at := moment(each))), default=None)
+        times += [time for step in self.steps for time in (step.started_at, step.completed_at)]
+        return max((at for time in times if (at := moment(time))), default=None)
 
+    # By the definition.
 
-# A workflow's type is the name of its section, so it cannot be that of another field.
-RESERVED = frozenset(State.model_fields) | {"workflows"}
+    @property
+    def definition(self) -> Definition:
+        """What it follows; where its steps fit no definition, they are one, in their order."""
+        if self._definition is None:
+            self._definition = self._followed()
+        return self._definition
+
+    def _followed(self) -> Definition:
+        named = self._named()
+        if named and [step.number for step in named.all] == [step.number for step in self.steps]:
+            return named
+        # Unchecked: what can be read in a state may still be wrong in a definition.
+        steps = [
+            StepDefinition.model_construct(
+                step=step.number,
+                name=step.title,
+                agents=step.agents,
+                human_approval=step.human_approval is not None and step.human_approval.required,
+                retry_enabled=step.attempts is not None,
+            )
+            for step in self.steps
+        ]
+        listed = {f"{self.word}s": steps}
+        return Definition.model_construct(name=self.workflow_type, **listed)  # type: ignore[arg-type]
+
+    def _named(self) -> Definition | None:
+        level = self.section.level or LEVELS[0]
+        if self.workflow_type == GENERATION or (self.workflow_type == PLANNING and level in LEVELS):
+            return built_in(self.workflow_type, level)
+        try:
+            return Definition.model_validate(self.section.definition)
+        except ValidationError:
+            return None
+
+    def defined(self, step: Step) -> StepDefinition:
+        """What the definition says of *step*."""
+        return self.definition.find(step.number) or UNDEFINED
+
+    def agents(self, step: Step) -> list[str]:
+        """Who works on *step*: as the state says, else as it is defined."""
+        return step.agents or self.defined(step).all_agents
+
+    def is_done(self, step: Step) -> bool:
+        """Whether *step* is complete, and approved where the definition asks for that."""
+        approved = step.human_approval is not None and step.human_approval.approved
+        return step.is_complete and (approved or not self.defined(step).human_approval)
+
+    def awaits_approval(self, step: Step) -> bool:
+        """Whether a person has to approve *step* now; also where others completed it without."""
+        unapproved = step.status == "completed" and not self.is_done(step)
+        return step.status == "waiting_approval" or unapproved
+
+    def missing(self, number: int) -> list[Step]:
+        """The steps that have to be done before *number*, and are not."""
+        # Of two with one number the first counts.
+        steps = {step.number: step for step in reversed(self.steps)}
+        needed = (steps.get(required) for required in self.definition.required(number))
+        return [step for step in needed if step is not None and not self.is_done(step)]
+
+    @property
+    def next_step(self) -> Step | None:
+        """The step to begin next: the first that may begin, else the first that has to wait."""
+        pending = [step for step in self.steps if step.status == "pending"]
+        ready = [step for step in pending if not self.missing(step.number)]
+        return (*ready, *pending, None)[0]
 
 
 @lru_cache(maxsize=64)
 def model_of(workflow_type: str) -> type[State]:
-    """The model of all workflows of a type: their section has its name."""
+    """The model of the workflows of one type, with the section under its name."""
     section: Any = (
         Annotated[Section, shaped(dict)],
         Field(default_factory=Section, alias=workflow_type),
@@ -264,7 +374,7 @@ def model_of(workflow_type: str) -> type[State]:
 
 
 def has_shape(data: object) -> bool:
-    """Whether *data* is meant as the state of a pipeline, right or wrong in its details."""
+    """Whether *data* is meant as the state of a pipeline, whatever is wrong with it."""
     if not isinstance(data, Mapping):
         return False
     kind = data.get("workflow_type")

@@ -1,186 +1,334 @@
 """Sessions: workflows that are kept apart until they are committed or cancelled.
 
 A session is a folder in workspace/sessions/. It is open while it has a workflow that was not committed,
-or none at all. What a commit or a cancel does is noted before, and whoever takes the lock next brings it
-to an end; every command that changes a workflow calls `finish` first.
+or none at all.
+
+A commit copies: nothing is moved, and nothing that is there already is replaced. Artefacts come first,
+since nothing refers to the copies yet; then all states change as one. So a commit that was killed is
+whole or has committed nothing, and can be given again.
+
+A cancel removes states, logs and artefacts for good, as the document has it. States and logs go as one
+change. Artefacts that a kill has left go when the cancel is given again. Logs of committed workflows
+stay, and so does whatever else lies in the session's folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
-from holdfast import together
-from holdfast.errors import HalfDone, HoldfastError, IllegalMove, NoSuchWorkflow
-from holdfast.formats.base import Place
-from holdfast.formats.document import stamp
-from holdfast.formats.pipeline import cancelling, committing, index, known, places
-from holdfast.formats.pipeline.cancelling import Removals
-from holdfast.formats.pipeline.committing import Plan
-from holdfast.formats.pipeline.known import Row
-from holdfast.formats.pipeline.places import NO_SESSION, Location
-from holdfast.store import COMMAND_WAIT, Store
+from holdfast.errors import (
+    HoldfastError,
+    IllegalMove,
+    NoSuchWorkflow,
+    StateOutOfReach,
+    StateUnreadable,
+    StateUnwritable,
+)
+from holdfast.files import together
+from holdfast.files.regular import read_file
+from holdfast.files.store import Store
+from holdfast.files.together import Change
+from holdfast.formats.engine.document import encoded, iso_time
+from holdfast.formats.engine.looking import Unusable
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.pipeline import files, logs
+from holdfast.formats.pipeline.files import GLOBAL, NO_SESSION, Location, StateFile
+from holdfast.formats.pipeline.format import FORMAT
+from holdfast.text.plaintext import counted
 
-VARIABLE = "HOLDFAST_SESSION"  # names the active session in the environment
-_NOTE = "pipeline session"
+_RUNS = "-runs"
+_LARGEST_ARTEFACT = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Session:
+class PipelineSession(NamedTuple):
     """One session as it lies there."""
 
     name: str
-    rows: tuple[Row, ...]
+    workflows: tuple[StateFile, ...]
 
     @property
     def committed(self) -> int:
         """How many of its workflows were committed."""
-        return sum(row.is_session_copy for row in self.rows)
+        return sum(file.row.committed_from_session is not None for file in self.workflows)
 
     @property
     def is_open(self) -> bool:
-        return not self.rows or self.committed < len(self.rows)
+        return not self.workflows or self.committed < len(self.workflows)
 
 
-def every(store: Store) -> list[Session]:
-    return [_session(store, name) for name in places.session_names(store)]
+def every(place: Place) -> list[PipelineSession]:
+    return [_session(place, name) for name in files.session_names(place.store)]
 
 
-def find(store: Store, name: str) -> Session:
-    return _session(store, _existing(store, name).session or "")
+def find(place: Place, name: str) -> PipelineSession:
+    _location(place.store, name)
+    return _session(place, name)
 
 
-def active(store: Store, named: str | None, in_environment: str | None) -> str | None:
-    """The session to work in: *named*, else the environment's, else the only open one; None is global.
-
-    Either may be "global" for none.
-    """
-    wanted = named or in_environment
+def active(place: Place, wanted: str | None) -> str | None:
+    """The session to work in: the one that is *wanted*, else the only open one; None is global."""
     if wanted == NO_SESSION:
         return None
     if wanted:
-        return _existing(store, wanted).session
-    open_ones = [each.name for each in every(store) if each.is_open]
+        return _location(place.store, wanted).session
+    open_ones = [session.name for session in every(place) if session.is_open]
     return open_ones[0] if len(open_ones) == 1 else None
 
 
-def create(place: Place, name: str) -> Session:
+def create(place: Place, name: str) -> None:
     """Make the folder of its states, with an empty index."""
-    store, location = place.store, Location(places.checked_session(name))
-    with store.lock(COMMAND_WAIT):
-        finish(place)
-        if (store.root / location.states).is_dir():
+    folder = place.root / Location(files.checked_session(name)).states
+    with FORMAT.locked(place):
+        if folder.is_dir():
             raise IllegalMove(
                 f"session {name!r} is there already",
                 hint=f"Work in it with --session {name}, or create one of another name.",
             )
-        store.make_folder(store.root / location.states)
-        index.update(store, stamp(place.now))
-        return _session(store, name)
+        place.store.make_folder(folder)
+        FORMAT.update_indexes(place)
 
 
-def commit(place: Place, name: str) -> Plan:
-    """Make its workflows global."""
-    store, at = place.store, stamp(place.now)
-    with store.lock(COMMAND_WAIT):
-        finish(place)
-        planned = committing.plan(store, _existing(store, name))
-        ids = [held.id for held in planned.workflows]
-        noted = {"session": name, "commit": ids, "at": at}
-        _undertake(place, noted, lambda: committing.carry_out(store, planned, at))
-        index.update(store, at)
-        return planned
-
-
-def cancel(place: Place, name: str) -> Removals:
-    """Remove its workflows with all that is theirs."""
-    store, at = place.store, stamp(place.now)
-    with store.lock(COMMAND_WAIT):
-        finish(place)
-        removals = cancelling.listed(store, _existing(store, name))
-        noted = {"session": name, "cancel": cancelling.to_record(removals)}
-        _undertake(place, noted, lambda: cancelling.carry_out(store, removals))
-        index.update(store, at)
-        return removals
-
-
-def would_cancel(place: Place, name: str) -> Removals:
-    return cancelling.listed(place.store, _existing(place.store, name))
-
-
-def finish(place: Place) -> list[str]:
-    """Bring to an end what was interrupted; to be called inside the lock. Returns what to say of it."""
-    store, at = place.store, stamp(place.now)
-    record = together.begun(store, _NOTE)
-    if record is None:
-        return []
-    if not record:
-        return [together.put_aside(store, _NOTE, _for_names(at))]
-    if not together.is_ours(store, _NOTE, place.user_folder):
-        why = "was not begun by you on this machine, so nothing of it was done"
-        return [together.put_aside(store, _NOTE, _for_names(at), why)]
-    said = _carry_on(store, record)
-    together.end(store, _NOTE, place.user_folder)
-    index.update(store, at)
-    return said
-
-
-def _for_names(at: str) -> str:
-    return at.replace(":", "")
-
-
-def is_unfinished(store: Store) -> bool:
-    return together.is_unfinished(store, _NOTE)
-
-
-def _carry_on(store: Store, record: Mapping[str, object]) -> list[str]:
-    """Nothing is done where the note makes no sense."""
-    name = record.get("session")
-    if name not in places.session_names(store):
-        return []
-    location, left = Location(str(name)), []
-    match record:
-        case {"commit": list(noted), "at": str(at)}:
-            ids = [each for each in noted if isinstance(each, str) and places.is_id(each)]
-            left = committing.carry_on(store, location, ids, at)
-            what = "commit"
-        case {"cancel": dict(noted)}:
-            cancelling.carry_out(store, cancelling.from_record(location, noted))
-            what = "cancel"
-        case _:
-            return []
-    said = [f"a {what} of session {name!r} was interrupted; it was brought to an end"]
-    if left:
-        said.append(f"what somebody changed since was not committed: {', '.join(left)}")
-    return said
-
-
-def _undertake(place: Place, record: Mapping[str, object], carry_out: Callable[[], None]) -> None:
-    store, user_folder = place.store, place.user_folder
-    together.begin(store, _NOTE, record, user_folder)
-    try:
-        carry_out()
-    except HalfDone:
-        raise
-    except HoldfastError:
-        # Whoever gave the command is told, and gives it again; nobody else has to go on with it.
-        together.end(store, _NOTE, user_folder)
-        raise
-    together.end(store, _NOTE, user_folder)
-
-
-def _existing(store: Store, name: str) -> Location:
-    there = places.session_names(store)
-    if places.checked_session(name) not in there:
+def _location(store: Store, name: str) -> Location:
+    """Where the session *name* lies, if there is one."""
+    there = files.session_names(store)
+    if files.checked_session(name) not in there:
         shown = ", ".join(there[:5]) + (f" and {len(there) - 5} more" if len(there) > 5 else "")
+        create_it = f"Create it: holdfast pipeline session create {name}"
         raise NoSuchWorkflow(
-            f"there is no session {name!r}",
-            hint=f"There is {shown}."
-            if there
-            else f"Create it: holdfast pipeline session create {name}",
+            f"there is no session {name!r}", hint=f"There is {shown}." if there else create_it
         )
     return Location(name)
 
 
-def _session(store: Store, name: str) -> Session:
-    return Session(name, tuple(known.look(store, Location(name)).rows))
+def _session(place: Place, name: str) -> PipelineSession:
+    there = FORMAT.at(place, Location(name))
+    return PipelineSession(name, tuple(file for file in there if isinstance(file, StateFile)))
+
+
+# Committing.
+
+
+def commit(place: Place, name: str) -> tuple[list[StateFile], list[Path]]:
+    """Make its workflows global, with their artefacts; returns both."""
+    store, at, location = place.store, iso_time(place.now), _location(place.store, name)
+    with FORMAT.locked(place):
+        workflows = list(_uncommitted(place, location))
+        if not workflows:
+            raise IllegalMove(
+                f"session {name!r} has nothing to commit",
+                hint="Its workflows are global already; holdfast pipeline session cancel "
+                f"{name} removes what it has kept.",
+            )
+        artefacts = [path for file in workflows for path in _artefacts(store, location, file)]
+        copies = [(path, _target(store, location, path)) for path in artefacts]
+        _refuse_to_replace(store, workflows, copies)
+        marks = {"committed_from_session": name, "committed_at": at}
+        states = [change for file in workflows for change in _changes(store, location, file, marks)]
+        with _taken_back_on_failure(store) as made:
+            for source, target in copies:
+                if not os.path.lexists(target):  # else it is the same file
+                    made.append(target)
+                    store.write(target, _content(source), stat.S_IMODE(source.stat().st_mode))
+            for file in workflows:
+                run = store.root / location.run(file.state.workflow_type, file.name)
+                if run.is_dir():  # the state names its folder, even if it is empty
+                    made.append(_target(store, location, run))
+                    store.make_folder(made[-1])
+            together.write(store, FORMAT.name, states)
+        FORMAT.update_indexes(place)
+        for file in workflows:
+            logs.note(store, file.name, at, "committed", session=name)
+    return workflows, artefacts
+
+
+def _uncommitted(place: Place, location: Location) -> Iterator[StateFile]:
+    """The workflows to commit, in a session whose states can all be read."""
+    relative = place.store.relative
+    for file in FORMAT.at(place, location):
+        if isinstance(file, Unusable):
+            if file.is_ours:
+                raise StateUnreadable(relative(file.path), file.reason)
+        elif file.problems:
+            raise StateUnreadable(relative(file.path), file.problems[0])
+        elif file.row.committed_from_session is None:
+            yield file
+
+
+def _artefacts(store: Store, location: Location, file: StateFile) -> Iterator[Path]:
+    """The files of a workflow's run, whose folder may hold nothing but folders and files."""
+    kind = file.state.workflow_type
+    if not files.is_name(kind):
+        raise IllegalMove(
+            f"{file.name!r} has a type that is not a valid name", hint="Correct its state."
+        )
+    run = store.root / location.run(kind, file.name)
+    if not store.is_direct(run):
+        raise _no_artefact(store, run)
+    if not os.path.lexists(run):
+        return
+    for top, folders, names in os.walk(run, onerror=_raise):  # what is not listed would be lost
+        for name in sorted([*folders, *names]):
+            path = Path(top, name)
+            if path.is_symlink() or not (path.is_file() or name in folders):
+                raise _no_artefact(store, path)
+            if name not in folders:
+                yield path
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise StateOutOfReach(os.fsdecode(error.filename), error.strerror or str(error)) from error
+
+
+def _no_artefact(store: Store, path: Path) -> IllegalMove:
+    return IllegalMove(
+        f"{store.relative(path)} is a link, or no regular file",
+        hint="Nothing was committed. Put the file itself in its place, or remove it.",
+    )
+
+
+def _target(store: Store, location: Location, path: Path) -> Path:
+    """Where the global copy of an artefact goes."""
+    return store.root / GLOBAL.base / path.relative_to(store.root / location.base)
+
+
+def _refuse_to_replace(
+    store: Store, workflows: list[StateFile], copies: list[tuple[Path, Path]]
+) -> None:
+    states = (store.root / GLOBAL.state(file.name) for file in workflows)
+    in_the_way = [path for path in states if os.path.lexists(path)]
+    in_the_way += [target for source, target in copies if _differs(source, target)]
+    if in_the_way:
+        shown = ", ".join(map(store.relative, in_the_way[:3]))
+        more = f" and {counted(len(in_the_way) - 3, 'other')}" if len(in_the_way) > 3 else ""
+        raise IllegalMove(
+            f"something else lies at {shown}{more}",
+            hint="Nothing was committed. A commit replaces nothing: move away what is there, "
+            "or remove it, and commit again.",
+        )
+
+
+def _differs(source: Path, target: Path) -> bool:
+    """Whether something else lies where the copy is to go."""
+    if not os.path.lexists(target):
+        return any(os.path.lexists(folder) and not folder.is_dir() for folder in target.parents)
+    if target.is_symlink() or not target.is_file():
+        return True
+    return target.stat().st_size != source.stat().st_size or _content(target) != _content(source)
+
+
+def _content(path: Path) -> bytes:
+    return read_file(path, _LARGEST_ARTEFACT, follow=False)[0]
+
+
+@contextlib.contextmanager
+def _taken_back_on_failure(store: Store) -> Iterator[list[Path]]:
+    """A list for the files and folders that are made, which go again where a later step fails.
+
+    They stay where the states could not be taken back: whoever takes the lock next completes the commit.
+    """
+    made: list[Path] = []
+    try:
+        yield made
+    except HoldfastError:
+        for path in made if not together.is_unfinished(store, FORMAT.name) else ():
+            if not path.is_dir():
+                store.remove(path, folder_too=False)
+            with contextlib.suppress(OSError):  # something else lies there
+                os.removedirs(path if path.is_dir() else path.parent)
+        raise
+
+
+def _changes(
+    store: Store, location: Location, file: StateFile, marks: dict[str, Any]
+) -> Iterator[Change]:
+    """The global state of a workflow, and the mark in the session's."""
+    source = file.state.source
+    made_global = {**_made_global(store, location, source), **marks}
+    yield Change(store.root / GLOBAL.state(file.name), encoded(made_global))
+    yield Change(file.path, encoded({**source, **marks}))
+
+
+def _made_global(store: Store, location: Location, data: Any) -> Any:
+    """*data*, with the paths of copied artefacts changed to those of their copies."""
+    if isinstance(data, list):
+        return [_made_global(store, location, value) for value in data]
+    if isinstance(data, dict):
+        return {key: _made_global(store, location, value) for key, value in data.items()}
+    for above in ("", "./", f"{store.root.as_posix()}/") if isinstance(data, str) else ():
+        inside = data.removeprefix(f"{above}{location.base}/")
+        run, _, rest = inside.partition("/")
+        if inside != data and rest and run.endswith(_RUNS):
+            return f"{above}{GLOBAL.base}/{inside}"
+    return data
+
+
+# Cancelling.
+
+
+def would_cancel(place: Place, name: str) -> list[str]:
+    """What there is of the session now, relative to the root; folders end in a slash."""
+    store, location = place.store, _location(place.store, name)
+    there = [
+        file for file in FORMAT.at(place, location) if isinstance(file, StateFile) or file.is_ours
+    ]
+    runs = sorted(
+        entry.name
+        for entry in store.entries(store.root / location.base)
+        if entry.is_dir(follow_symlinks=False)
+        and files.is_name(entry.name)
+        and entry.name.endswith(_RUNS)
+    )
+    uncommitted = (
+        file.name
+        for file in there
+        if isinstance(file, StateFile) and file.row.committed_from_session is None
+    )
+    return [
+        *(f"{location.base}/{name}/" for name in runs),
+        *(
+            files.log(workflow_id)
+            for workflow_id in uncommitted
+            if _has_own_log(store, workflow_id)
+        ),
+        *(location.state(file.path.stem) for file in there),
+    ]
+
+
+def _has_own_log(store: Store, workflow_id: str) -> bool:
+    """Whether the log is the session's: a global workflow of the same id has the same one."""
+    path = store.root / files.log(workflow_id)
+    is_global = os.path.lexists(store.root / files.GLOBAL.state(workflow_id))
+    return os.path.lexists(path) and store.is_direct(path.parent) and not is_global
+
+
+def cancel(place: Place, name: str) -> list[str]:
+    """Remove its workflows with everything that is theirs; returns what went, as `would_cancel`."""
+    store, location = place.store, _location(place.store, name)
+    with FORMAT.locked(place):
+        removed = would_cancel(place, name)
+        paths = [store.root / path for path in removed if not path.endswith("/")]
+        together.write(store, FORMAT.name, [Change(path, None) for path in paths])
+        for path in paths:
+            store.forget(path)
+        for folder in removed:
+            if folder.endswith("/"):
+                _remove_tree(store.root / folder)
+        if not files.state_paths(store, location):
+            store.remove(store.root / location.index_file)
+        with contextlib.suppress(OSError):  # something else lies there
+            (store.root / location.base).rmdir()
+        FORMAT.update_indexes(place)
+    return removed
+
+
+def _remove_tree(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise StateUnwritable(error.filename or folder, error.strerror or str(error)) from error

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from holdfast import clock
 from holdfast.errors import IllegalMove
-from holdfast.formats.document import moment
-from holdfast.formats.holding import Kept, Kind, Unread, Unusable
-from holdfast.formats.remembered import Memory, Stamp, listed, mtime_of
-from holdfast.formats.skill.model import Row, State, has_shape
-from holdfast.store import Store
+from holdfast.files.store import Store
+from holdfast.formats.engine.document import moment
+from holdfast.formats.engine.looking import FileKind, Found, LoadedFile, untouched
+from holdfast.formats.skill.model import COMPACTED, State, has_shape
 
 FOLDER = ".claude/workflow-state"
 ACTIVE = f"{FOLDER}/active"
@@ -32,75 +30,94 @@ _SKILL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Held(Kept[State]):
+class StateFile(LoadedFile[State]):
     """One state file as read."""
 
-    @property
-    def key(self) -> str:
-        return f"skill:{self.path.stem}"
+    format = "skill"
 
     @property
-    def is_active(self) -> bool:
-        """Whether it lies in active/."""
-        return self.path.parent.name == "active"
-
-    @cached_property
-    def row(self) -> Row:
-        return Row.of(self.state)
+    def name(self) -> str:
+        return self.state.name
 
     @property
-    def is_gone(self) -> bool:
-        return not os.path.lexists(self.path)
+    def branch(self) -> str | None:
+        return self.state.workflow.branch
+
+    @property
+    def created_at(self) -> datetime | None:
+        return moment(self.state.workflow.created_at)
+
+    @property
+    def last_activity(self) -> datetime | None:
+        return self.state.last_activity
 
     @property
     def changed_at(self) -> datetime:
-        """When it was last touched: what it says, or the file's own time after an edit by hand."""
-        edited = clock.from_mtime(self.mtime)
-        stated = self.row.last_activity
-        return max(edited, datetime.fromisoformat(stated)) if stated else edited
+        """Our own note of a compaction is nobody's work, where nothing was written after it."""
+        last = ({}, *self.state.history)[-1]
+        at = moment(last.get("at")) if last.get("event") == COMPACTED else None
+        # The note has whole seconds, and was written a moment after.
+        ours = at is not None and clock.from_mtime(self.mtime) - at < timedelta(seconds=3)
+        return self.last_activity or super().changed_at if ours else super().changed_at
+
+    @property
+    def is_active(self) -> bool:
+        return self.path.parent.name == "active"
+
+    @property
+    def ended_on(self) -> str:
+        """The day on which it ended."""
+        header = self.state.workflow
+        return str(header.completed_at or header.updated_at or self.changed_at.isoformat())[:10]
 
 
-class Known(Unread[State], Held):
-    """One of which enough is remembered."""
-
-
-@dataclass
-class Found:
-    """All that lies in the two folders."""
-
-    active: list[Held] = field(default_factory=list)
-    completed: list[Held] = field(default_factory=list)
-    unusable: list[Unusable] = field(default_factory=list)
-
-    def find(self, key: str) -> Held | None:
-        """The one in active/, else the completed one."""
-        return next((each for each in (*self.active, *self.completed) if each.key == key), None)
-
-    def ended_as(self, held: Held) -> Held | None:
-        """The twin in completed/ that makes *held* a left-over of a workflow that has ended."""
-        twin = self._completed.get(held.key) if held.is_active else None
-        return twin if twin and _ended(twin) >= _touched(held) else None
+class FoundStates(Found[StateFile]):
+    """All that lies in the two folders, those in active/ first."""
 
     @cached_property
-    def _completed(self) -> dict[str, Held]:
-        return {each.key: each for each in self.completed}
+    def active(self) -> list[StateFile]:
+        return [file for file in self.entries if file.is_active]
 
     @cached_property
-    def live(self) -> list[Held]:
+    def _completed(self) -> dict[str, StateFile]:
+        return {file.key: file for file in self.entries if not file.is_active}
+
+    def ended_as(self, file: StateFile) -> StateFile | None:
+        """The twin in completed/ that makes *file* a left-over of a workflow that has ended."""
+        twin = self._completed.get(file.key) if file.is_active else None
+        touched = moment(file.state.workflow.updated_at) or clock.from_mtime(file.mtime)
+        return twin if twin and _ended(twin) >= touched else None
+
+    def left_over(self, file: StateFile) -> str:
+        """That the workflow of *file* has ended, in one line; empty where it has no such twin."""
+        twin = self.ended_as(file)
+        if twin is None:
+            return ""
+        return f"{twin.state.workflow.status} on {twin.ended_on}; it also lies in completed/"
+
+    @cached_property
+    def live(self) -> list[StateFile]:
         """Those that are worked on."""
-        return [each for each in self.active if not (each.row.over or self.ended_as(each))]
+        return [file for file in self.active if not (file.state.over or self.ended_as(file))]
+
+    @cached_property
+    def working(self) -> list[StateFile]:
+        """Those of them that were touched of late."""
+        limit = timedelta(days=self.place.settings.stale_days)
+        return [file for file in self.live if untouched(file, self.place) <= limit]
+
+    @cached_property
+    def not_ignored(self) -> list[StateFile]:
+        """Those of them that nobody wants to be left alone."""
+        return [file for file in self.working if file.key not in self.ignored]
 
 
-def _ended(held: Held) -> datetime:
-    row = held.row
-    ended = moment(row.completed_at)
-    if ended and _DATE.fullmatch(str(row.completed_at)):
+def _ended(file: StateFile) -> datetime:
+    header = file.state.workflow
+    ended = moment(header.completed_at)
+    if ended and _DATE.fullmatch(str(header.completed_at)):
         return ended + timedelta(days=1)  # some time on that day
-    return ended or moment(row.updated_at) or clock.from_mtime(held.mtime)
-
-
-def _touched(held: Held) -> datetime:
-    return moment(held.row.updated_at) or clock.from_mtime(held.mtime)
+    return ended or moment(header.updated_at) or clock.from_mtime(file.mtime)
 
 
 def path_for(store: Store, skill: str, text: str, called: str | None = None) -> Path:
@@ -110,10 +127,24 @@ def path_for(store: Store, skill: str, text: str, called: str | None = None) -> 
     """
     if not _SKILL.fullmatch(skill):
         raise IllegalMove(
-            f"{skill!r} is no name of a skill", hint="Small letters, digits and hyphens: dev, tdd."
+            f"{skill!r} is not the name of a skill",
+            hint="Lower-case letters, digits and hyphens: dev, tdd.",
         )
     hashed = text if called is None else f"{text} as {called}"
     return store.root / ACTIVE / f"{skill}-{hash_of(hashed)}.json"
+
+
+def is_about(file: StateFile, root: Path, text: str) -> bool:
+    """Whether *text* is what it works on, however a path is spelled, or the folder of its feature."""
+    known, wanted = (
+        file.state.context,
+        {os.path.normpath(root / text), os.path.realpath(root / text)},
+    )
+    names = (known.feature_file, known.folder_path, known.task_description)
+    subjects = {os.path.normpath(root / name) for name in names if name}
+    if known.feature_file:
+        subjects.add(os.path.dirname(os.path.normpath(root / known.feature_file)))
+    return not wanted.isdisjoint(subjects)
 
 
 def hash_of(text: str) -> str:
@@ -124,60 +155,16 @@ def hash_of(text: str) -> str:
     return hashlib.md5(line, usedforsecurity=False).hexdigest()[:8]
 
 
-def paths(root: Path) -> list[Path]:
-    """All files that may be states, in the order of their names."""
-    folders = (root / ACTIVE, root / COMPLETED)
-    return [path for folder in folders for path, _ in listed(folder, ".json")]
+KIND = FileKind("the state of a skill", State, StateFile, has_shape, "workflow.created_at")
 
 
-def look(store: Store, memory: Memory | None = None) -> Found:
-    """Find them all; with *memory*, only what is not known from it is read at once."""
-    found = Found()
-    for path, stamp in _listed(store):
-        read_one = _known(store, path, stamp, memory) if memory else read(store, path)
-        if isinstance(read_one, Unusable):
-            found.unusable.append(read_one)
-        elif read_one.is_active:
-            found.active.append(read_one)
-        else:
-            found.completed.append(read_one)
-    return found
-
-
-def is_any_active(store: Store) -> bool:
-    """Whether there is one that is worked on, or was; found out with the first."""
-    there = (read(store, path) for path, _ in listed(store.root / ACTIVE, ".json"))
-    return any(isinstance(each, Held) for each in there)
-
-
-def _listed(store: Store) -> Iterator[tuple[Path, Stamp | None]]:
-    for folder in (ACTIVE, COMPLETED):
-        # What is remembered of a file says nothing of where its folder leads now.
-        inside = store.holds(store.root / folder)
-        for path, stamp in listed(store.root / folder, ".json"):
-            yield path, stamp if inside else None
-
-
-def _known(store: Store, path: Path, stamp: Stamp | None, memory: Memory) -> Held | Unusable:
-    name = f"{path.parent.name}/{path.name}"
-    facts = memory.recall(name, stamp)
-    if facts is not None and stamp:
-        return Known(path, mtime_of(stamp), Row(*facts), partial(read, store, path))
-    held = read(store, path)
-    if isinstance(held, Held) and not held.problems:
-        memory.note(name, stamp, held.row)
-    return held
-
-
-def read(store: Store, path: Path) -> Held | Unusable:
-    """What *path* holds; where it cannot be read, its last good copy."""
-    return KIND.read(store, path)
-
-
-def _began_with(data: Mapping[str, Any], good: State) -> bool:
-    header = data.get("workflow")
-    created = header.get("created_at") if isinstance(header, dict) else None
-    return created is None or created == good.workflow.created_at
-
-
-KIND = Kind("the state of a skill", State, Held, has_shape, _began_with)
+def index_entry(file: StateFile) -> dict[str, Any]:
+    """What index.json has of it."""
+    state, header = file.state, file.state.workflow
+    return {
+        "id": header.id or file.path.stem,
+        "skill": state.skill,
+        "feature": state.subject,
+        "started_at": header.created_at,
+        "last_activity": header.updated_at,
+    }

@@ -1,98 +1,288 @@
-"""The skill format as the rest of the house sees it.
+"""The format of skills, in the terms that all formats share.
 
 Hooks do not write these files: skills do, with jq or by our commands. There is one exception, because
-the document asks for it: that a session goes on after a compaction is noted in the history. Else a
-hook only keeps a copy in our own folder, so that a state that gets damaged can be brought back. So what
-only commands need is loaded where it is used.
+the document asks for it: that a session goes on after a compaction is noted in the history.
+
+A /tdd on a task of a /dev is part of that /dev. A session on either gets the /dev, whose briefing covers both, and the
+/tdd ends with its task or its /dev; left alone, it would come back as work of its own.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import Any, ClassVar
 
-from holdfast.errors import HoldfastError
-from holdfast.formats import holding
-from holdfast.formats.base import Place, Report, Survey, Workflow
-from holdfast.formats.remembered import Memory
-from holdfast.formats.skill import files
-from holdfast.formats.skill.files import Found
-from holdfast.formats.skill.telling import workflows_of
+from holdfast.errors import StateUnwritable
+from holdfast.formats.engine.document import iso_time, update_index
+from holdfast.formats.engine.format import Changed, StateFormat
+from holdfast.formats.engine.looking import LoadedFile, Unusable
+from holdfast.formats.engine.strictness import quoted, strictly
+from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
+from holdfast.formats.skill import facts, files, moves
+from holdfast.formats.skill.files import FoundStates, StateFile
+from holdfast.formats.skill.model import Index, State
+
+_PROGRESS = re.compile(r"\d+/\d+")
 
 
-class Skill:
+class Skill(StateFormat[State, StateFile, FoundStates]):
     """See docs/formats/skill.md."""
 
     name = "skill"
-    folders: tuple[str, ...] = (files.ACTIVE, files.COMPLETED)
-    personal = True
+    folders = (files.ACTIVE, files.COMPLETED)
+    copied = files.FOLDER
     group = "skill"
     notes_compactions = True
+    kind = files.KIND
+    found_type = FoundStates
+    required: ClassVar = {
+        "_schema.version": "the version, as text",
+        "_schema.skill": "the skill's name",
+        "workflow.id": "the workflow's id",
+        "workflow.status": "in_progress, completed, blocked or abandoned",
+        "workflow.created_at": "a time in ISO 8601",
+        "workflow.updated_at": "a time in ISO 8601",
+        "context": "an object",
+        "state_machine.current_phase": "the name of a phase",
+        "state_machine.phases": "a list of phases",
+        "history": "a list of events",
+    }
 
-    def paths(self, root: Path) -> list[Path]:
-        return files.paths(root)
+    # Looking.
 
-    def present(self, place: Place) -> bool:
-        if files.is_any_active(place.store):  # mostly the first that is looked at
-            return True
-        found = files.look(place.store, Memory.of(place, self.name))
-        return any(each.is_ours for each in found.unusable)
+    def is_shown(self, entry: StateFile | Unusable) -> bool:
+        return entry.is_ours if isinstance(entry, Unusable) else entry.is_active
 
-    def sync(self, place: Place, wait: float | None) -> Survey:
-        memory = Memory.of(place, self.name)
-        found = files.look(place.store, memory)
-        survey = Survey(due=holding.copies_due(place.store, files.FOLDER, found.active))
-        if wait is not None and survey.due:
-            try:
-                with place.store.lock(wait):
-                    # What was read outside the lock may be old.
-                    found = files.look(place.store, memory)
-                    holding.keep_copies(place.store, files.FOLDER, found.active)
-            except HoldfastError as error:
-                survey.failure = error
-        if wait is not None:
-            memory.keep()
-        survey.workflows = workflows_of(found, place)
-        survey.looked = _looked(place, found)
-        survey.notes = _notes(place, found)
-        return survey
+    def to_copy(self, found: FoundStates) -> Iterable[LoadedFile[Any]]:
+        return found.active
 
-    def inspect(self, path: Path, raw: bytes) -> Report | None:
-        """What a strict reader of the document would object to."""
-        from holdfast.formats.skill import inspection  # noqa: PLC0415
+    def ended(self, entry: StateFile) -> str:
+        if entry.state.over:
+            return f"{entry.state.workflow.status} on {entry.ended_on}"
+        return "" if entry.is_active else "it lies in completed/"
 
-        return inspection.inspect(path, raw)
+    def workflows(self, found: FoundStates) -> list[Workflow]:
+        """A completed workflow that was begun again is what it is now."""
+        begun = {file.key for file in found.active}
+        shown = (file for file in found.entries if file.is_active or file.key not in begun)
+        return [self._among(found, file) for file in shown]
+
+    def workflow(
+        self, place: Place, entry: StateFile, _: Collection[str] | None = None
+    ) -> Workflow:
+        return self._among(self.look(place), entry)
+
+    def _among(self, found: FoundStates, file: StateFile) -> Workflow:
+        """*file* as a workflow, seen with the others: with its /dev or /tdd, or as one that has ended."""
+        place, workflow = found.place, super().workflow(found.place, file, found.ignored)
+        if found.ended_as(file):
+            return replace(
+                workflow,
+                standing="finished",
+                remark=workflow.remark if file.state.over else found.left_over(file),
+                cautions=(),
+                put_away=True,
+                brief=partial(self.briefing, place, file, "finished"),
+            )
+        if workflow.standing != "active":
+            return workflow
+        brief = partial(facts.briefing, place, file, "active", found.not_ignored)
+        workflow = replace(workflow, brief=brief)
+        dev = (other for other in found.not_ignored if facts.is_part_of(file.state, other.state))
+        around = next(dev, None) if file.state.skill == "tdd" else None
+        if around is None:
+            return workflow
+        return replace(workflow, remark=f"told with {around.name!r}", part_of=around.key)
+
+    def describe(self, _: Place, entry: StateFile, __: Standing) -> dict[str, Any]:
+        return {"handle": entry.path.stem, "put_away": not entry.is_active}
+
+    def briefing(self, place: Place, entry: StateFile, standing: Standing) -> Briefing:
+        return facts.briefing(place, entry, standing, ())
+
+    def notes(self, found: FoundStates) -> list[str]:
+        relative = found.place.store.relative
+        return [
+            f"{relative(file.path)}: {line}"
+            for file in found.live
+            for line in file.state.unknown_words
+        ]
+
+    # Changing.
+
+    def refuse(self, found: FoundStates, entry: StateFile) -> None:
+        if not entry.is_active:
+            moves.refuse_ended(entry.state)
+        twin = found.ended_as(entry)
+        if twin:
+            moves.refuse_ended(twin.state)
+
+    touch_move = staticmethod(moves.touch)
+
+    def follow(self, place: Place, before: StateFile, after: StateFile, *_: Any) -> None:
+        self._end_within(place, before, after)
+        self.update_index(place)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
         """The last line is the signal that the document asks for."""
-        from holdfast.formats.skill import lifecycle  # noqa: PLC0415
-
-        ended = lifecycle.complete(place, workflow.key)
-        return f"Workflow completed: {workflow.name}. It lies in {ended.path}", ended.signal
-
-    def touch(self, place: Place, workflow: Workflow) -> None:
-        from holdfast.formats.skill import lifecycle  # noqa: PLC0415
-
-        lifecycle.resume(place, workflow.key)
+        ended = self.end(place, workflow.key, moves.complete)
+        path = place.store.relative(ended.entry.path)
+        how = f"Workflow completed: {workflow.name}. It is in {path}"
+        return how, *ended.lines, moves.signal(ended.entry.state)
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
-        from holdfast.formats.skill import lifecycle  # noqa: PLC0415
+        """Noted once in the history of the workflow, and of a /tdd within.
 
-        lifecycle.note_compaction(place, workflow.key, compacted, wait)
+        A hook does this, so where something is wrong with a file nothing is written.
+        """
+        with place.store.lock(wait):
+            found = self.look(place)
+            chosen = next((file for file in found.live if file.key == workflow.key), None)
+            if chosen is None:
+                return
+            within = (file for file in found.working if facts.is_part_of(file.state, chosen.state))
+            for path in [chosen.path, *(file.path for file in within)]:
+                file = self.read(place.store, path)
+                if isinstance(file, Unusable) or file.problems:
+                    continue
+                if not moves.has_noted(file.state, compacted, place.now):
+                    touched = min(file.changed_at, place.now)
+                    after = moves.note_compaction(file.state, iso_time(place.now), touched)
+                    self.put(place, file.path, after, file)
+            self.update_index(place)
+
+    # Ending.
+
+    def end(
+        self, place: Place, key: str, move: Callable[..., State], *arguments: Any, **named: Any
+    ) -> Changed[StateFile]:
+        """End the workflow by *move*, and put it into completed/."""
+
+        # One whose status was set by hand has ended, and is only put where it belongs.
+        def ending(state: State, at: str) -> State:
+            return state if state.over else move(state, at, *arguments, **named)
+
+        before = place.root / files.COMPLETED / f"{key.partition(':')[2]}.json"
+        again = place.store.exists(before)
+        changed = self.change(place, key, ending)
+        line = "the run that ended before it is in .claude/holdfast/archive"
+        return changed._replace(lines=(*changed.lines, line)) if again else changed
+
+    def put(
+        self, place: Place, path: Path, state: State, before: StateFile | None = None
+    ) -> StateFile:
+        """One that ends goes to completed/. Killed in between, what is left in active/ counts as finished."""
+        if before:
+            _note_branch(place, before.state, state)
+        if before is None or not state.over:
+            return super().put(place, path, state, before)
+        target = place.root / files.COMPLETED / path.name
+        self.make_way(place, target)
+        ended = super().put(place, target, state)
+        self.take_away(place, before)
+        return ended
+
+    def _end_within(self, place: Place, before: StateFile, after: StateFile) -> None:
+        """A /tdd ends with its task, or its /dev: else it would stand alone, as work that nobody does."""
+        for file in self.look(place).live:
+            was_part = facts.is_part_of(file.state, before.state)
+            if file.problems or not was_part or facts.is_part_of(file.state, after.state):
+                continue
+            if after.state.workflow.status == "abandoned":
+                ended = moves.abandon(file.state, iso_time(place.now), f"with {after.name}")
+            else:
+                ended = moves.complete(
+                    file.state, iso_time(place.now), f"completed with {after.name}"
+                )
+            self.put(place, file.path, ended, file)
+
+    def make_way(self, place: Place, path: Path, *, is_replaced: bool = False) -> str | None:
+        """Archive what ended at *path*; what cannot be read is put aside, and it is said where.
+
+        What is to be replaced stays until then, so that a kill leaves one of the two.
+        """
+        store = place.store
+        if not store.exists(path):
+            return None
+        there = self.read(store, path)
+        if there.out_of_reach:
+            raise StateUnwritable(path, "what lies there cannot be read")
+        if isinstance(there, Unusable) and not there.is_ours:
+            raise StateUnwritable(path, f"what lies there is {there.reason}")
+        if isinstance(there, StateFile):
+            store.archive(path.name, place.stamp, there.state.encode())
+            if is_replaced and not there.problems:
+                return None
+        return self.take_away(place, there)
+
+    def take_away(self, place: Place, file: StateFile | Unusable) -> str | None:
+        """Remove the file; one that cannot be read is put aside, and it is said where."""
+        store, aside = place.store, None
+        if isinstance(file, Unusable) or file.problems:
+            aside = store.relative(store.set_aside(file.path, place.stamp, move=True))
+        else:
+            store.remove(file.path, folder_too=False)
+        store.forget(file.path)
+        return aside
+
+    def update_index(self, place: Place) -> None:
+        """Have index.json list what is active now; inside the lock."""
+        at = {"updated_at": iso_time(place.now)}
+        live = sorted(
+            self.look(place).live,
+            key=lambda file: (str(file.state.workflow.created_at or ""), file.key),
+        )
+        update_index(
+            place,
+            place.root / files.INDEX,
+            map(files.index_entry, live),
+            list_field="active_workflows",
+            id_field="id",
+            head={"schema_version": "1.0", **at},
+            stamped=at,
+        )
+
+    # Inspecting.
+
+    def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
+        return strictly(Index, data) if "active_workflows" in data else super().problems(path, data)
+
+    def beyond_types(self, state: State) -> Iterator[str]:
+        machine = state.state_machine
+        names = [phase.name for phase in machine.phases]
+        if names and machine.current_phase and machine.current_phase not in names:
+            there = quoted(machine.current_phase)
+            yield f"state_machine.current_phase: expected one of {', '.join(names)}, found {there}"
+        for at, phase in enumerate(machine.phases):
+            where = f"state_machine.phases.{at}"
+            if phase.name in names[:at]:
+                yield f"{where}.name: expected a name of its own, found {phase.name!r} again"
+            if phase.progress is not None and not _PROGRESS.fullmatch(phase.progress):
+                there = quoted(phase.progress)
+                yield f"{where}.progress: expected done/all, such as 5/7, found {there}"
+        for at, task in enumerate(state.tasks):
+            if task.index != at + 1:
+                there = "nothing" if task.index is None else str(task.index)
+                yield f"tasks.{at}.index: expected {at + 1}, its place in the list, found {there}"
+        for at, event in enumerate(state.history):
+            for name in ("at", "event"):
+                if not isinstance(event.get(name), str):
+                    there = event.get(name, "nothing")
+                    yield f"history.{at}.{name}: expected a text, found {there!r}"
 
 
-def _looked(place: Place, found: Found) -> list[tuple[str, str]]:
-    relative = place.store.relative
-    states = (*found.active, *found.completed)
-    return [(relative(held.path), f"state of {held.row.name!r}") for held in states] + [
-        (relative(each.path), each.reason) for each in found.unusable
-    ]
+def _note_branch(place: Place, before: State, after: State) -> None:
+    """The checked-out branch is that of the work once create_branch is completed, or if it came from the noted one."""
+    done = [(event.get("event"), event.get("phase")) for event in after.history]
+    is_made = ("phase_completed", "create_branch") in done[len(before.history) :]
+    branch = place.branch if is_made else place.branch_now(after.workflow.branch)
+    if branch and branch != after.workflow.branch:
+        after.workflow.branch = branch
 
 
-def _notes(place: Place, found: Found) -> list[str]:
-    """What the person has to be told, one line each."""
-    store = place.store
-    lines = holding.unreadable(store, (*found.active, *found.completed), found.unusable)
-    for held in found.live:
-        lines += [f"{store.relative(held.path)}: {each}" for each in held.row.unknown_words]
-    return lines
+FORMAT = Skill()

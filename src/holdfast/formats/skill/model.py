@@ -1,19 +1,18 @@
 """The state file of a skill: its model, reading it and writing it.
 
-What the document names is checked as far as we act on it; see formats/document. Files come from jq
+What the document names is checked as far as we act on it; see engine/document. Files come from jq
 and from hands, too, so reading takes an absent or null section as empty, a bare name for an object
 with that name, and "In Progress" for in_progress.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from holdfast.formats.document import (
+from holdfast.formats.engine.document import (
     Document,
     Open,
     Texts,
@@ -25,19 +24,21 @@ from holdfast.formats.document import (
     tolerant,
     word,
 )
+from holdfast.text.plaintext import counted
 
 OVER = frozenset({"completed", "abandoned"})
 TDD_PHASES = ("red", "green", "refactor")  # of a task; a /tdd has "commit" behind them
+EXECUTION = "task_execution"
+COMPACTED = "context_compacted"  # the one event that a hook writes
 
 # Words that people and agents write for the document's.
 _DONE = dict.fromkeys(("complete", "done", "passed", "skipped"), "completed")
 _GOING = dict.fromkeys(("active", "failed", "running", "started"), "in_progress")
 _OF_WORK = {
-    **{each: each for each in ("pending", "in_progress", "completed")},
+    **{status: status for status in ("pending", "in_progress", "completed")},
     **_DONE,
     **_GOING,
-    "todo": "pending",
-    "waiting": "pending",
+    **dict.fromkeys(("todo", "open", "planned", "queued", "waiting"), "pending"),
 }
 _OF_PHASE = {**_OF_WORK, "blocked": "blocked"}
 _OF_WORKFLOW = {
@@ -54,30 +55,20 @@ _OF_RESULTS = {
 }
 
 
-def _known_word(known: Mapping[str, str]) -> BeforeValidator:
-    """What is not known stays as it stands."""
-    return tolerant(
-        lambda value: known.get(value.strip().lower(), value) if isinstance(value, str) else value
-    )
+def _result(value: object) -> object:
+    return _OF_RESULTS.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
-def _work_word(known: Mapping[str, str]) -> BeforeValidator:
-    """What is not known is taken as pending; `unknown_words` tells of it."""
-
-    def meant(value: object) -> object:
-        return known.get(plain(value), "pending") if isinstance(value, str) else "pending"
-
-    return tolerant(meant)
-
-
-Status = Annotated[Literal["in_progress", "completed", "blocked", "abandoned"], word(_OF_WORKFLOW)]
+# Work in a state that is not known is pending, but a task has been begun; `unknown_words` tells of it.
+WorkflowStatus = Annotated[
+    Literal["in_progress", "completed", "blocked", "abandoned"], word(_OF_WORKFLOW)
+]
 PhaseStatus = Annotated[
-    Literal["pending", "in_progress", "completed", "blocked"], _work_word(_OF_PHASE)
+    Literal["pending", "in_progress", "completed", "blocked"], word(_OF_PHASE, "pending")
 ]
-WorkStatus = Annotated[
-    Literal["pending", "in_progress", "completed"],
-    _work_word({**_OF_WORK, "blocked": "in_progress"}),
-]
+_Work = Literal["pending", "in_progress", "completed"]
+WorkStatus = Annotated[_Work, word({**_OF_WORK, "blocked": "in_progress"}, "pending")]
+TaskStatus = Annotated[_Work, word(_OF_WORK, "in_progress")]
 _Empty = shaped(dict)
 
 
@@ -88,7 +79,7 @@ class About(Open):
 
 class Header(Open):
     id: str | None = None
-    status: Status = "in_progress"
+    status: WorkflowStatus = "in_progress"
     created_at: Time = None
     updated_at: Time = None
     completed_at: Time = None
@@ -123,7 +114,7 @@ class Phase(Open):
 
     @property
     def step_names(self) -> list[str]:
-        names = [step.get("name") if isinstance(step, dict) else step for step in self.steps]
+        names = (step.get("name") if isinstance(step, dict) else step for step in self.steps)
         return [name for name in names if isinstance(name, str)]
 
 
@@ -156,7 +147,7 @@ class TaskPhases(Open):
 class Task(Open):
     index: int | None = None
     description: str = ""
-    status: WorkStatus = "pending"
+    status: TaskStatus = "pending"
     commit_sha: str | None = None
     tdd_phases: TaskPhases | None = None
 
@@ -167,14 +158,23 @@ class Checkpoint(Open):
     passed: bool | None = None
 
     @property
+    def findings(self) -> str:
+        """What a run has found that somebody has to see to, such as "3 findings"."""
+        found = [(what, (self.model_extra or {}).get(f"{what}s")) for what in ("finding", "issue")]
+        counts = [(what, len(n) if isinstance(n, list) else n) for what, n in found]
+        return ", ".join(counted(n, what) for what, n in counts if isinstance(n, int) and n)
+
+    @property
     def good(self) -> bool:
-        return self.status == "completed" and self.passed is not False
+        """One that was recorded as passed has passed, whatever it found."""
+        bad = self.passed is False or (self.passed is None and self.findings)
+        return self.status == "completed" and not bad
 
 
 class LastTests(Open):
     test_command: str | None = None
     last_run: Time = None
-    last_result: Annotated[str | None, _known_word(_OF_RESULTS)] = None
+    last_result: Annotated[str | None, tolerant(_result)] = None
     failing_tests: Texts = []
     passing_tests: Texts = []
 
@@ -185,9 +185,6 @@ class ModifiedFile(Open):
     lines_added: int | None = None
 
 
-_shaped_or_none = tolerant(lambda value: value if isinstance(value, dict) else None)
-
-
 class State(Document):
     """One workflow of a skill."""
 
@@ -196,7 +193,7 @@ class State(Document):
     context: Annotated[Context, _Empty] = Field(default_factory=Context)
     state_machine: Annotated[Machine, _Empty] = Field(default_factory=Machine)
     tasks: Annotated[list[Annotated[Task, by_name("description")]], shaped(list)] = []
-    test_state: Annotated[LastTests | None, _shaped_or_none] = None
+    test_state: Annotated[LastTests, _Empty] = Field(default_factory=LastTests)
     files_modified: Annotated[list[Annotated[ModifiedFile, by_name("path")]], shaped(list)] = []
     checkpoints: Annotated[dict[str, Annotated[Checkpoint, by_name("status")]], shaped(dict)] = {}
     history: Annotated[list[Annotated[dict[str, Any], by_name("event")]], shaped(list)] = []
@@ -209,23 +206,19 @@ class State(Document):
     @property
     def name(self) -> str:
         """What people call it."""
-        told = self.context
-        names = (told.feature_title, told.task_description, told.feature_file, told.folder_path)
+        known = self.context
+        names = (known.feature_title, known.task_description, known.feature_file, known.folder_path)
         return next((name for name in (*names, self.workflow.id) if name), self.skill)
 
     @property
     def subject(self) -> str | None:
         """What it works on, as the index tells it."""
-        told = self.context
-        return told.feature_file or told.task_description or told.folder_path
+        known = self.context
+        return known.feature_file or known.task_description or known.folder_path
 
     @property
-    def feature_file(self) -> str | None:
-        return self.context.feature_file
-
-    @property
-    def task_index(self) -> int | None:
-        return self.context.task_index
+    def phase_names(self) -> list[str]:
+        return [phase.name for phase in self.state_machine.phases]
 
     @property
     def open_tasks(self) -> list[int]:
@@ -243,15 +236,21 @@ class State(Document):
         But where that is completed and one other is in progress, the line has set the list alone.
         """
         phases = self.state_machine.phases
-        named = self.state_machine.current_phase
-        called = [each for each in phases if each.name == named]
+        named = EXECUTION if self.named_in_task else self.state_machine.current_phase
+        called = [phase for phase in phases if phase.name == named]
         if named and not called:
             return Phase(name=named, status="in_progress")
-        going = [each for each in called or phases if each.status != "completed"]
-        busy = [each for each in phases if each.status == "in_progress"]
+        going = [phase for phase in called or phases if phase.status != "completed"]
+        busy = [phase for phase in phases if phase.status == "in_progress"]
         if called and not going:
             return busy[0] if len(busy) == 1 else called[-1]
         return going[0] if going else None
+
+    @property
+    def named_in_task(self) -> str | None:
+        """red, green or refactor, where a jq line has set that as the current phase of a /dev."""
+        named, names = self.state_machine.current_phase, self.phase_names
+        return named if named in TDD_PHASES and named not in names and EXECUTION in names else None
 
     @property
     def task(self) -> Task | None:
@@ -264,101 +263,57 @@ class State(Document):
 
     def number(self, task: Task) -> int:
         """Its own, or its place in the list where numbers begin with 0 or come twice."""
-        at = next(at for at, each in enumerate(self.tasks) if each is task)
-        own = [each.index or place for place, each in enumerate(self.tasks, 1)]
+        at = next(at for at, other in enumerate(self.tasks) if other is task)
+        own = [other.index or place for place, other in enumerate(self.tasks, 1)]
         return own[at] if len(set(own)) == len(own) else at + 1
 
     @property
     def pending(self) -> list[str]:
         """The checkpoints that are still due, or have to be passed once more."""
-        return [name for name, each in self.checkpoints.items() if not each.good]
+        return [name for name, checkpoint in self.checkpoints.items() if not checkpoint.good]
 
     @property
     def last_activity(self) -> datetime | None:
-        """The latest time that the file states; a jq line may set only one of them."""
-        times = [self.workflow.created_at, self.workflow.updated_at, self.workflow.completed_at]
-        times += [each.last_run for each in self.checkpoints.values()]
-        times += [self.test_state.last_run] if self.test_state else []
-        times += [event.get("at") for event in self.history]
-        return max((at for each in times if (at := moment(each))), default=None)
+        """The latest time that the file states, but for our own note; a jq line may set only one of them."""
+        header = self.workflow
+        times = [
+            header.created_at,
+            header.updated_at,
+            header.completed_at,
+            self.test_state.last_run,
+        ]
+        times += [checkpoint.last_run for checkpoint in self.checkpoints.values()]
+        times += [event.get("at") for event in self.history if event.get("event") != COMPACTED]
+        return max((at for time in times if (at := moment(time))), default=None)
 
     @property
     def unknown_words(self) -> list[str]:
         """What is said of unknown statuses of work; of a state as it was read."""
-        machine = self.state_machine
-        read_as: list[tuple[str, str]] = []
-        written: list[object] = []
-        if machine.phases:
-            read_as += [(f"phase {each.name!r}", each.status) for each in machine.phases]
-            written += self.source["state_machine"]["phases"]
-        if self.tasks:
-            read_as += [(f"task {self.number(each)}", each.status) for each in self.tasks]
-            written += self.source["tasks"]
-        read_as += [
-            (f"checkpoint {name!r}", each.status) for name, each in self.checkpoints.items()
-        ]
-        written += [self.source["checkpoints"][name] for name in self.checkpoints]
+        source, work = self.source, list[tuple[str, str, Any]]()
+        for at, phase in enumerate(self.state_machine.phases):
+            raw = source["state_machine"]["phases"][at]
+            work.append((f"phase {phase.name!r}", phase.status, raw))
+        for at, task in enumerate(self.tasks):
+            work.append((f"task {self.number(task)}", task.status, source["tasks"][at]))
+        for name, checkpoint in self.checkpoints.items():
+            work.append((f"checkpoint {name!r}", checkpoint.status, source["checkpoints"][name]))
         return [
             f"{what} is {word!r}, which is taken as {status!r}"
-            for (what, status), raw in zip(read_as, written, strict=True)
-            if (word := _stated_status(raw)) and plain(word) not in {status, *_OF_WORK}
+            for what, status, raw in work
+            if isinstance(raw, dict) and isinstance(word := raw.get("status"), str)
+            if word and plain(word) not in {status, *_OF_WORK}
         ]
-
-
-class Row(NamedTuple):
-    """What choosing among workflows, and the index, need of each; as JSON has it."""
-
-    id: str | None
-    name: str
-    skill: str
-    subject: str | None
-    status: str
-    branch: str | None
-    created_at: Any
-    updated_at: Any
-    completed_at: Any
-    last_activity: str | None
-    feature_file: str | None
-    task_index: int | None
-    open_tasks: list[int]  # their numbers
-    unknown_words: list[str]
-
-    @classmethod
-    def of(cls, state: State) -> Row:
-        header, last = state.workflow, state.last_activity
-        return cls(
-            header.id,
-            state.name,
-            state.skill,
-            state.subject,
-            header.status,
-            header.branch,
-            header.created_at,
-            header.updated_at,
-            header.completed_at,
-            last.isoformat() if last else None,
-            state.feature_file,
-            state.task_index,
-            state.open_tasks,
-            state.unknown_words,
-        )
-
-    @property
-    def over(self) -> bool:
-        return self.status in OVER
-
-
-def _stated_status(work: object) -> str | None:
-    word = work.get("status") if isinstance(work, dict) else None
-    return word if isinstance(word, str) else None
 
 
 def has_shape(data: object) -> bool:
     """Whether *data* is meant as the state of a skill, right or wrong in its details."""
-    if not isinstance(data, dict) or not isinstance(data.get("workflow"), dict):
+    if not isinstance(data, dict):
         return False
-    about = data.get("_schema")
-    return "state_machine" in data or (isinstance(about, dict) and "skill" in about)
+    about, machine = data.get("_schema"), data.get("state_machine")
+    if isinstance(about, dict) and "skill" in about:
+        return True
+    known = isinstance(data.get("workflow"), dict)
+    return "state_machine" in data if known else isinstance(machine, dict) and "phases" in machine
 
 
 class IndexEntry(Open):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.formats.canonical.sources.front_matter import front_matter
-from holdfast.formats.markdown.lines import Line, scan
+from holdfast.formats.canonical.sources.document import front_matter
+from holdfast.formats.engine.markdown import Line, scan
 
 
 def test_front_matter_keeps_the_line_numbers_of_the_body() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.formats.canonical.declaration import Looked, PhaseMark
+from holdfast.formats.canonical.sources import Looked, PhaseMark
 
 STATE = "\n\nWorkflow: New\nPhase: 1/2 - A\n"
 OLD = "\n\nWorkflow: Old\nPhase: 4/5 - Z\n@docs/old.md\n\n### Notes\nGate: old\n\n"
@@ -27,7 +27,7 @@ def test_an_old_or_example_marker_is_none(
     """Its section is not read, neither before the current one nor after it nor alone."""
     alone = local(f"{title}{OLD}")
     assert (alone.declaration, alone.closed) == (None, None)
-    assert "is no marker" in alone.reason
+    assert "is not a marker" in alone.reason
     texts = []
     if current.startswith("#") or not title.startswith("#"):  # a heading's section goes on
         texts.append(f"{title}{OLD}{current}{STATE}")

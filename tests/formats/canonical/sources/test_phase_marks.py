@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.formats.canonical.declaration import Looked, PhaseMark
+from holdfast.formats.canonical.sources import Looked, PhaseMark
 from holdfast.formats.canonical.sources.phase_marks import phase_in_status, phase_of
 
 

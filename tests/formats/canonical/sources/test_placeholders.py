@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.formats.canonical.declaration import Looked, PhaseMark
-from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
-from holdfast.formats.canonical.sources.values import bare
+from holdfast.formats.canonical.sources import Looked, PhaseMark
+from holdfast.formats.canonical.sources.values import bare, is_template, says_nothing
 
 NOTHING = [
     "none", "None", "N/A", "n/a", "-", "—", "(none)", "[none]", "**none**", "no active workflow", "No workflow active", "None - all complete",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.formats.canonical.declaration import Declaration, Looked, PhaseMark, PlanPhase
+from holdfast.formats.canonical.sources import Declaration, Looked, PhaseMark, PlanPhase
 from holdfast.formats.canonical.sources.plan import read_plan
 
 PATH = "CLAUDE/Plan/001-user-auth/PLAN.md"
@@ -75,9 +75,21 @@ def test_a_whole_plan() -> None:
             context={"plan_number": 1, "plan_name": "user-auth"},
             phases=(
                 PlanPhase(1, "Design", done=True),
-                PlanPhase(2, "Build", done=False, next_action="Login form", gate="unit tests pass"),
                 PlanPhase(
-                    3, "Test", done=False, next_action="Integration tests", gate="All green."
+                    2,
+                    "Build",
+                    done=False,
+                    next_action="Login form",
+                    gate="unit tests pass",
+                    open_items=("Login form", "Logout", "Gate: unit tests pass"),
+                ),
+                PlanPhase(
+                    3,
+                    "Test",
+                    done=False,
+                    next_action="Integration tests",
+                    gate="All green.",
+                    open_items=("Integration tests",),
                 ),
             ),
             open_items=("Login form", "Logout", "Gate: unit tests pass", "Integration tests"),
@@ -165,14 +177,14 @@ def test_front_matter_comes_first() -> None:
         ("# X\nStatus: not in progress\nphases", "its status is 'not in progress' (line 2)"),
         (
             "# X\nStatus: 🔄 In Progress\n",
-            "in progress, but it speaks of no phases and no workflow",
+            "in progress, but it mentions neither phases nor a workflow",
         ),
-        ("# X\nStatus: blocked\n", "blocked, but it speaks of no phases and no workflow"),
+        ("# X\nStatus: blocked\n", "blocked, but it mentions neither phases nor a workflow"),
         (
             "# X\nStatus: 🔄 In Progress\n\n```\nphase\n```\n> workflow\n<!-- phase -->",
-            "it speaks of no phases",
+            "it mentions neither phases",
         ),
-        ("# X\nStatus: 🔄 In Progress\n\nEmphasised, in workflowers", "it speaks of no phases"),
+        ("# X\nStatus: 🔄 In Progress\n\nEmphasised, in workflowers", "it mentions neither phases"),
         (
             "# X\n\nWe mark it 🔄 In Progress when a phase begins.",
             "no status line says In Progress",

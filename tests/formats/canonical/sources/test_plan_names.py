@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.formats.canonical.declaration import Looked
-from holdfast.formats.canonical.sources.look import look_at_markdown
-from holdfast.formats.canonical.sources.plan_names import plan_among
+from holdfast.files.store import Store
+from holdfast.formats.canonical.files import look_at_markdown
+from holdfast.formats.canonical.sources import Looked
+from holdfast.formats.canonical.sources.claude_local import plan_among
 
 PLANS = ["CLAUDE/Plan/001-x/PLAN.md", "CLAUDE/Plan/002-y/PLAN.md", "CLAUDE/Plan/010-z/PLAN.md"]
 GLOBS = ["PLAN.md", "CLAUDE/Plan/*/PLAN.md"]
@@ -19,7 +20,7 @@ def look(root: Path, plan: str) -> Looked:
     (root / "CLAUDE.local.md").write_text(
         f"Workflow: X\nPhase: 1/2\nPlan: {plan}\n", encoding="utf-8"
     )
-    return look_at_markdown(root, GLOBS)[0]
+    return look_at_markdown(Store(root), GLOBS)[0]
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_what_means_no_plan_is_told(root: Path, written: str) -> None:
     looked = look(root, written)
     assert looked.declaration is not None
     assert looked.declaration.plan is None
-    assert looked.trouble == f"Plan: '{written}' is no plan of this project"
+    assert looked.trouble == f"Plan: '{written}' is not a plan of this project"
 
 
 def test_a_plan_that_is_not_there_stays_the_plan(root: Path) -> None:
@@ -52,7 +53,7 @@ def test_a_plan_that_is_not_there_stays_the_plan(root: Path) -> None:
     looked = look(root, "CLAUDE/Plan/004-gone/PLAN.md")
     assert looked.declaration is not None
     assert looked.declaration.plan == "CLAUDE/Plan/004-gone/PLAN.md"
-    assert "is no plan of this project" in looked.trouble
+    assert "is not a plan of this project" in looked.trouble
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
@@ -85,6 +86,6 @@ def test_a_plan_in_the_reading_needs_its_path(root: Path) -> None:
         (root / "CLAUDE.local.md").write_text(
             f"Workflow: X\nPhase: 1/2\n{line}\n", encoding="utf-8"
         )
-        declaration = look_at_markdown(root, GLOBS)[0].declaration
+        declaration = look_at_markdown(Store(root), GLOBS)[0].declaration
         assert declaration is not None
         assert declaration.plan == plan

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.formats.canonical.declaration import Declaration, Looked, PhaseMark
+from holdfast.formats.canonical.sources import Declaration, Looked, PhaseMark
 
 THREE = [(1, "Design", True), (2, "Build", False), (3, "Ship", False)]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.formats.canonical.declaration import Declaration, Looked, PhaseMark
+from holdfast.formats.canonical.sources import Declaration, Looked, PhaseMark
 from holdfast.formats.canonical.sources.phase_marks import phase_of
 
 HEAD = "# X\n\nStatus: 🔄 In Progress\n\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.formats.canonical.declaration import Looked, PhaseMark
+from holdfast.formats.canonical.sources import Looked, PhaseMark
 from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.canonical.sources.statuses import status_of, whole_status
 

@@ -1,1 +1,64 @@
-"""Markdown that may declare canonical workflows: CLAUDE.local.md and the plans."""
+"""Read workflow declarations from markdown: what one source says of a workflow.
+
+None means "not mentioned", never "empty".
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+Status: TypeAlias = Literal["not_started", "in_progress", "completed", "blocked"]
+WorkflowType: TypeAlias = Literal["planning", "qa-loop", "implementation", "custom"]
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+
+
+class PhaseMark(NamedTuple):
+    """Where a source says the work is. Any part may be silent."""
+
+    current: int | None = None
+    total: int | None = None
+    name: str | None = None
+    derived: bool = False  # from checkboxes, not from a line that states it
+
+
+class PlanPhase(NamedTuple):
+    """One phase that a plan describes."""
+
+    number: int
+    name: str
+    done: bool
+    next_action: str | None = None  # its first open checkbox
+    gate: str | None = None
+    open_items: tuple[str, ...] = ()  # its open checkboxes
+
+
+class Declaration(NamedTuple):
+    """One active workflow as one source declares it."""
+
+    source: Literal["local", "plan"]
+    path: str  # of the source, relative to the project root, with forward slashes
+    mtime: float
+    workflow: str | None = None
+    workflow_type: WorkflowType | None = None
+    type_guessed: bool = False  # from the wording, because no line states it
+    phase: PhaseMark | None = None
+    phase_unreadable: bool = False  # it states one that nobody can make out
+    status: Status | None = None
+    required_reading: tuple[str, ...] | None = None  # each with its @
+    key_reminders: tuple[str, ...] | None = None
+    context: dict[str, Json] | None = None
+    next_action: str | None = None
+    gate: str | None = None
+    phases: tuple[PlanPhase, ...] = ()
+    open_items: tuple[str, ...] = ()  # texts of the checkboxes that are still open
+    plan: str | None = None  # for CLAUDE.local.md: the plan that it points at
+
+
+class Looked(NamedTuple):
+    """One source that was read: what it declares, or why it declares nothing."""
+
+    path: str
+    declaration: Declaration | None
+    reason: str
+    trouble: str = ""  # what in it could not be understood, for the person to correct
+    closed: Declaration | None = None  # what it would declare if it were not completed or cancelled

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Callable
-from typing import TypeAlias
+import unicodedata
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from typing import NamedTuple, TypeAlias
 
-from holdfast.formats.canonical.declaration import Declaration, Looked
-from holdfast.formats.canonical.sources.document import Document, open_document
-from holdfast.formats.canonical.sources.markers import Scope, name_and_status, scope_of
-from holdfast.formats.canonical.sources.notes import collect
-from holdfast.formats.canonical.sources.paths import listed_paths, path_of
-from holdfast.formats.canonical.sources.phase_marks import PhaseReading, stated_status
-from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
-from holdfast.formats.canonical.sources.reasons import joined, quoted, quoted_from
-from holdfast.formats.canonical.sources.stated import Stated
-from holdfast.formats.canonical.sources.statuses import Word, is_choice, status_for
-from holdfast.formats.canonical.sources.values import text_of, unique
-from holdfast.formats.canonical.sources.workflow_types import type_of
+from holdfast.formats.canonical.sources import Declaration, Looked, statuses, values
+from holdfast.formats.canonical.sources.document import field_of, open_document
+from holdfast.formats.canonical.sources.notes import FieldValue, Stated, stated_in
+from holdfast.formats.canonical.sources.phase_marks import stated_status
+from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
-from holdfast.records import Record
 
 _NOT_ACTIVE = {"completed", "cancelled", "not_started"}
 FindPlan: TypeAlias = Callable[[str], str | None]  # the one plan that a text means
@@ -33,78 +28,86 @@ def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> 
     document = open_document(data)
     if document is None:
         return Looked(path, None, "empty")
-    local = _read(document)
-    if silence := _silence(local) or _choice(local):
-        return Looked(path, None, joined(silence, document.problem))
-    declaration = _declared(local, path=path, mtime=mtime, find_plan=find_plan)
+    scope = scope_of(document.lines)
+    stated = stated_in(document.front, scope.lines, names=scope.marker is not None, counts=True)
+    local = _Local(scope, stated, *_name_in(stated, scope.marker))
+    if silence := _silence(local):
+        return Looked(path, None, values.joined(silence, document.problem))
+    listed = stated.front_reading or stated.reading
+    reading = values.unique(kept for kept in map(values.path_of, listed) if kept)
+    plan, plan_problem = _plan(stated.value("plan"), reading, find_plan)
+    workflow_type, is_guess = stated.type_for(local.name, _PLANNING)
+    declaration = Declaration(
+        source="local",
+        path=path,
+        mtime=mtime,
+        workflow=local.name,
+        workflow_type=workflow_type,
+        type_guessed=is_guess,
+        phase=stated.phase.mark if stated.phase else None,
+        phase_unreadable=stated.phase_problem is not None,
+        status=statuses.status_for(local.word),
+        required_reading=tuple(f"@{kept}" for kept in reading) or None,
+        key_reminders=values.unique(stated.reminders) or None,
+        context=stated.context or None,
+        next_action=stated.value("next") or stated.value("next list"),
+        gate=stated.value("gate"),
+        plan=plan,
+    )
     if ended := _ended(local):
         closed = None if local.word == "not_started" else declaration
-        return Looked(path, None, joined(ended, document.problem), closed=closed)
-    stated = local.stated
-    trouble = joined(
-        stated.phase_problem(counted=True), _plan_problem(stated, find_plan), document.problem
-    )
-    return Looked(path, declaration, joined(_found(local), trouble), trouble)
+        return Looked(path, None, values.joined(ended, document.problem), closed=closed)
+    trouble = values.joined(stated.phase_problem, plan_problem, document.problem)
+    return Looked(path, declaration, values.joined(_found(local), trouble), trouble)
 
 
-class _Local(Record):
+class _Local(NamedTuple):
     """What the file says, before it is judged."""
 
     scope: Scope
     stated: Stated
-    phase: PhaseReading | None
     name: str
-    own_word: Word | None  # behind the workflow's name or the marker
+    own_word: statuses.Word | None  # behind the workflow's name or the marker
 
     @property
-    def word(self) -> Word | None:
-        if value := self.stated.value("status"):
-            return stated_status(value)
+    def word(self) -> statuses.Word | None:
+        if status := self.stated.fields.get("status"):
+            return stated_status(status.value)
         if self.own_word in _NOT_ACTIVE:
             return self.own_word
-        return (self.phase.word if self.phase else None) or self.own_word
+        phase = self.stated.phase
+        return (phase.word if phase else None) or self.own_word
 
 
-def _read(document: Document) -> _Local:
-    scope = scope_of(document.lines)
-    stated = Stated(document.front, collect(scope.lines, names=scope.marker is not None))
-    named = stated.value("workflow")
-    if named is None and not stated.denies("workflow"):
-        named = scope.name
-    named = None if named and (says_nothing(named) or is_template(named)) else named
-    name, word = name_and_status(named or "")
-    return _Local(scope, stated, stated.phase(counted=True), name, word or scope.word)
+def _name_in(stated: Stated, marker: Marker | None) -> tuple[str, statuses.Word | None]:
+    """The name in its field, else behind the marker, and the status behind it or the marker."""
+    field = stated.fields.get("workflow")
+    written = field.value if field else marker.name if marker else ""
+    name, word = name_and_status("" if values.is_unfilled(written) else written)
+    return name, word or (marker.word if marker else None)
 
 
 def _silence(local: _Local) -> str | None:
     """Why this is no declaration at all."""
-    stated, marker = local.stated, local.scope.marker
+    stated, marker, retired = local.stated, local.scope.marker, local.scope.retired
+    named, status = stated.fields.get("workflow"), stated.fields.get("status")
     if not local.name:
-        return _nameless(local)
-    if marker or text_of(stated.front.get("workflow")) or stated.front.get("phase"):
-        return None
-    line = stated.notes.fields["workflow"].number
-    if local.phase is None:
-        return f"Workflow: on line {line}, but neither a Phase: field nor a WORKFLOW STATE marker"
-    if not local.phase.is_counted:
-        shown = stated.shown("phase")
-        return f"Workflow: on line {line}, but the phase {shown} has no number, and there is no WORKFLOW STATE marker"
+        if named:
+            return f"its workflow is {named.quoted}"
+        place = f" in the WORKFLOW STATE section of line {marker.line.number}" if marker else ""
+        old = retired and f"{FieldValue(retired.text, retired.number).quoted} is not a marker"
+        return values.joined(f"no Workflow: field{place} outside code, quotes and comments", old)
+    if named and named.number and not marker and not stated.front.get("phase"):
+        if stated.phase is None:
+            return (
+                f"Workflow: {named.place}, but neither a Phase: field nor a WORKFLOW STATE marker"
+            )
+        if not stated.phase.is_counted:
+            phase = f"the phase {stated.phase_field.quoted} has no number"
+            return f"Workflow: {named.place}, but {phase}, and there is no WORKFLOW STATE marker"
+    if status and statuses.is_choice(status.value):
+        return f"its status is {status.quoted}, which a template leaves to choose from"
     return None
-
-
-def _choice(local: _Local) -> str | None:
-    if not is_choice(local.stated.value("status") or ""):
-        return None
-    return f"its status is {local.stated.shown('status')}, which a template leaves to choose from"
-
-
-def _nameless(local: _Local) -> str:
-    if local.stated.denies("workflow"):
-        return f"its workflow is {local.stated.shown('workflow')}"
-    marker, retired = local.scope.marker, local.scope.retired
-    place = f" in the WORKFLOW STATE section of line {marker.number}" if marker else ""
-    old = f"{quoted_from(retired.number, retired.text)} is no marker" if retired else None
-    return joined(f"no Workflow: field{place} outside code, quotes and comments", old)
 
 
 def _ended(local: _Local) -> str | None:
@@ -112,75 +115,203 @@ def _ended(local: _Local) -> str | None:
     stated, word = local.stated, local.word
     if word not in _NOT_ACTIVE:
         return None
-    if not stated.value("status") and word == local.own_word:
-        return f"{quoted(local.name)} is {word.replace('_', ' ')}"
-    mark = local.phase.mark if local.phase else None
+    status = stated.fields.get("status")
+    if not status and word == local.own_word:
+        return f"{values.quoted(local.name)} is {word.replace('_', ' ')}"
+    mark = stated.phase.mark if stated.phase else None
     if word == "completed" and mark and mark.current and mark.total and mark.current < mark.total:
         return None
-    return f"its status is {stated.shown('status' if stated.value('status') else 'phase')}"
+    return f"its status is {(status or stated.phase_field).quoted}"
 
 
 def _found(local: _Local) -> str:
-    shown = f"workflow {quoted(local.name)}"
-    fields, marker = local.stated.notes.fields, local.scope.marker
-    if "workflow" in local.stated.front:
-        return f"{shown} in front matter"
-    where = f"{shown} on line {fields['workflow'].number}" if "workflow" in fields else shown
+    named, marker = local.stated.fields.get("workflow"), local.scope.marker
+    where = f"workflow {values.quoted(local.name)}" + (f" {named.place}" if named else "")
+    if named and not named.number:
+        return where
     if marker:
-        return f"{where}, WORKFLOW STATE on line {marker.number}"
-    phase = fields.get("phase") or fields.get("counted phase") or fields.get("status")
-    in_front = "phase" in local.stated.front or phase is None
-    return (
-        f"{where}, phase in front matter"
-        if in_front or not phase
-        else f"{where}, phase on line {phase.number}"
-    )
+        return f"{where}, WORKFLOW STATE on line {marker.line.number}"
+    return f"{where}, phase {local.stated.phase_field.place}"
 
 
-def _declared(local: _Local, *, path: str, mtime: float, find_plan: FindPlan) -> Declaration:
-    stated = local.stated
-    workflow_type, is_guess = type_of(stated.value("type"), local.name, _PLANNING)
-    listed = stated.reading() or stated.notes.reading
-    reading = unique(kept for kept in map(path_of, listed) if kept)
-    return Declaration(
-        source="local",
-        path=path,
-        mtime=mtime,
-        workflow=local.name,
-        workflow_type=workflow_type,
-        type_guessed=is_guess,
-        phase=local.phase.mark if local.phase else None,
-        phase_unreadable=stated.phase_problem(counted=True) is not None,
-        status=status_for(local.word),
-        required_reading=tuple(f"@{kept}" for kept in reading) or None,
-        key_reminders=stated.reminders(),
-        context=stated.context(),
-        next_action=stated.value("next") or stated.value("next list"),
-        gate=stated.value("gate"),
-        plan=_plan(stated, reading, find_plan),
-    )
+def _plan(
+    written: str | None, reading: Sequence[str], find_plan: FindPlan
+) -> tuple[str | None, str | None]:
+    """The plan, as it is on disk, and what is wrong with how it is *written*.
 
-
-def _plan(stated: Stated, reading: tuple[str, ...], find_plan: FindPlan) -> str | None:
-    """The plan as it is on disk; a file that is named is kept even while it is not there."""
-    if found := _named_plan(stated, find_plan):
-        return found
-    named = listed_paths(stated.value("plan") or "")
-    if named and named[0].casefold().endswith(".md"):
-        return path_of(named[0])
+    The field may have a path, a name or a number, with a remark behind it. A file that it names is
+    the plan even while it is not there. Without the field, it is the first plan of the *reading*.
+    """
+    problem = None
+    if written:
+        named = [path for raw in values.listed_paths(written) if (path := values.path_of(raw))]
+        for text in (*named, written, _REMARK.split(written)[0]):
+            if found := find_plan(text):
+                return found, None
+        problem = f"Plan: {values.quoted(written)} is not a plan of this project"
+        if named and named[0].casefold().endswith(".md"):
+            return named[0], problem
     files = (path for path in reading if path.casefold().endswith(".md"))
-    return next(filter(None, map(find_plan, files)), None)
+    return next(filter(None, map(find_plan, files)), None), problem
 
 
-def _named_plan(stated: Stated, find_plan: FindPlan) -> str | None:
-    """What the field Plan: means, which may be a path, a name or a number, with a remark behind it."""
-    value = stated.value("plan") or ""
-    named = [path for raw in listed_paths(value) if (path := path_of(raw))]
-    return next(filter(None, map(find_plan, [*named, value, _REMARK.split(value)[0]])), None)
+# A heading or line WORKFLOW STATE marks what speaks of the workflow, unless it speaks of an old one.
+
+_LONGEST = 500  # with its name
+_MARKER = r"(?i:(?P<now>(?:current|active)\s++)?workflow[\s_-]++state\b)"
+_BEHIND = r"[*_`\s]*+(?:[:–—]|(?<=\s)-)\s*+(?P<name>.*\w.*)"
+_HEADING = pattern(rf"(?:^|.*?\W){_MARKER}(?:{_BEHIND})?")
+# "Workflow state: see below" is prose. With a name behind it, a plain line has to shout.
+_ALONE = pattern(rf"[\W_]*+(?:{_MARKER}[\W_]*+|WORKFLOW[ _-]STATE{_BEHIND})")
+
+_PAST = r"(?:old|previous|prior|past|former|archived?|obsolete|outdated|deprecated)\b"
+_RETIRED = rf"(?:{_PAST}|(?:archives|examples?|samples?|templates?)\b(?!\.\w))"
+_NOW = r"(?:(?:current|active)\s++)?"
+_ABOUT_OLD = pattern(
+    rf"[\W_]*+(?:{_RETIRED}[\W_]*+$|(?:the\s++)?{_PAST}.*\bworkflows?\b)"
+    rf"|.*\b{_RETIRED}\W++(?:(?:of|for)\s++)?(?:an?\s++|the\s++)?{_NOW}workflows?\b"
+    rf"|.*\bworkflow[\s_-]++states?(?:\s++{_RETIRED}|(?=\W*?[:–—-])\W*+{_RETIRED}[\W\d_]*+$"
+    rf"|[^\w(]*+\([^()]*\b(?:{_RETIRED}|do\s+not\s+use|not\s+in\s+use|not\s+active|inactive))",
+    re.IGNORECASE,
+)
+_OLD_ALONE = pattern(
+    rf"[\W_]*+(?:the\s++)?{_RETIRED}\s++{_NOW}workflow[\s_-]++state[\W_]*+(?:\([^()]*+\)[\W_]*+)?",
+    re.IGNORECASE,
+)
 
 
-def _plan_problem(stated: Stated, find_plan: FindPlan) -> str | None:
-    value = stated.value("plan")
-    if not value or _named_plan(stated, find_plan):
+class Marker(NamedTuple):
+    """A line that says WORKFLOW STATE, and what stands behind it."""
+
+    line: Line
+    rank: int  # 0 for one of a current workflow, 2 for one of an ended workflow
+    name: str
+    word: statuses.Word | None
+
+
+class Scope(NamedTuple):
+    """The lines that speak of the workflow."""
+
+    lines: list[Line]
+    marker: Marker | None = None
+    retired: Line | None = None  # a marker that is none, because it speaks of another time
+
+
+def scope_of(lines: list[Line]) -> Scope:
+    """The section of the marker that says that it is the current one, else of the first; else all."""
+    live, retired = _without_old(lines)
+    markers = [marker for marker in map(_marker, live) if marker]
+    if not markers:
+        return Scope(live, retired=retired)
+    headings = [marker for marker in markers if marker.line.level]
+    best = min(headings or markers, key=lambda marker: marker.rank)
+    lines = _below(live, best.line)
+    if not best.name and "workflow" not in _fields_in(lines):
+        # Under the marker stands no more than prose, and the section beside it has the fields.
+        rest = live[live.index(best.line) + 1 + len(lines) :]
+        beside = rest[:1] + (_below(rest, rest[0]) if rest else [])
+        if {"workflow", "phase"} <= {key.removeprefix("counted ") for key in _fields_in(beside)}:
+            lines += beside
+    return Scope(lines, best, retired)
+
+
+def _fields_in(lines: list[Line]) -> set[str]:
+    return {field[0] for line in lines if (field := field_of(line))}
+
+
+def name_and_status(text: str) -> tuple[str, statuses.Word | None]:
+    """A workflow's name, and the status behind it. "Blog post - Draft" is all name."""
+    name, word = statuses.split_status(text)
+    is_clear = text.rstrip(" \ufe0f*_`")[-1:] in {")", "]", *statuses.SIGNS}
+    return (values.tidy(text), None) if word == "not_started" and not is_clear else (name, word)
+
+
+def _marker(line: Line) -> Marker | None:
+    text = line.text[:_LONGEST]
+    if "workflow" not in text.casefold():
         return None
-    return f"Plan: {quoted(value)} is no plan of this project"
+    title, word = name_and_status(text)
+    match = _HEADING.match(title) if line.level else _ALONE.fullmatch(title)
+    if match is None:
+        return None
+    name = values.tidy((match["name"] or "").strip(" *_`=~#"))
+    if status := statuses.whole_status(name):
+        name, word = "", word or status
+    is_current = word == "in_progress" or match["now"]
+    rank = 2 if word in {"completed", "cancelled"} else 0 if is_current else 1
+    return Marker(line, rank, name, word)
+
+
+def _below(lines: list[Line], marker: Line) -> list[Line]:
+    """The section of a marker, which no field or known section ends; below a plain line, the rest."""
+
+    def goes_on(line: Line) -> bool:
+        is_below = not 0 < line.level <= marker.level
+        return is_below or field_of(line) is not None or line.text.startswith("@")
+
+    return list(takewhile(goes_on, lines[lines.index(marker) + 1 :]))
+
+
+def _without_old(lines: list[Line]) -> tuple[list[Line], Line | None]:
+    """The lines outside of sections about old workflows and examples, and the first such heading."""
+    live: list[Line] = []
+    first: Line | None = None
+    level = 0  # of the old section that is open; 7 below a plain line
+    for line in lines:
+        text = line.text[:_LONGEST]
+        if level and (0 < line.level <= level or (level == 7 and _ALONE.fullmatch(text))):
+            level = 0
+        if not level and _is_old(line, text):
+            level = line.level or 7
+            first = first or line
+        if not level:
+            live.append(line)
+    return live, first
+
+
+def _is_old(line: Line, text: str) -> bool:
+    if not line.level:
+        return "workflow" in text.casefold() and bool(_OLD_ALONE.fullmatch(text))
+    return field_of(line) is None and bool(_ABOUT_OLD.match(text))
+
+
+# People name a plan by its path, its folder, the folder's name or its number.
+
+_NUMBER = pattern(r"(?:plan[\s_-]*)?#?(?P<number>[0-9]{1,9})", re.IGNORECASE)
+_LEADING = pattern(r"(?P<number>[0-9]{1,9})(?![0-9])")
+
+
+def plan_among(plans: Sequence[str], text: str) -> str | None:
+    """The one plan that a text means, as its path is written on disk; None if none or several are."""
+    wanted = _plain(
+        text.strip(f"{values.MARKS} \t\"'").removeprefix("@").removeprefix("./").rstrip("/")
+    )
+    number = _NUMBER.fullmatch(wanted)
+    in_turn = [wanted, wanted, str(int(number["number"])) if number else ""]
+    names = {plan: _names_of(_plain(plan)) for plan in plans}
+    for kind, name in enumerate(in_turn if wanted else []):
+        folded = name.casefold()
+        found = [
+            plan for plan in plans if folded in {_plain(n.casefold()) for n in names[plan][kind]}
+        ]
+        if name and found:
+            return _only([plan for plan in found if name in names[plan][kind]]) or _only(found)
+    return None
+
+
+def _only(plans: list[str]) -> str | None:
+    return plans[0] if len(plans) == 1 else None
+
+
+def _names_of(plan: str) -> tuple[list[str], list[str], list[str]]:
+    """The paths of a plan, its names and its numbers."""
+    folder, file = posixpath.split(plan)
+    own = folder if file.casefold() == "plan.md" else ""  # that is the plan's, by its file's name
+    name = posixpath.basename(own) if own else posixpath.splitext(file)[0] if folder else ""
+    number = _LEADING.match(name)
+    names = [name] if name else []
+    return [plan, own] if own else [plan], names, [str(int(number["number"]))] if number else []
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", text)

@@ -1,34 +1,236 @@
-"""Both kinds of source open a markdown file in the same way: decoded, in two parts, line by line."""
+"""Open a markdown source: decoded, front matter apart, line by line with its fields and tables."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date
+from itertools import chain, islice, pairwise, zip_longest
+from math import isfinite
+from typing import Any, NamedTuple
 
-from holdfast.decoding import decode
-from holdfast.formats.canonical.declaration import Json
-from holdfast.formats.canonical.sources.fields import by_key, divided
-from holdfast.formats.canonical.sources.front_matter import front_matter
-from holdfast.formats.canonical.sources.reasons import joined
-from holdfast.formats.canonical.sources.tables import with_headers
-from holdfast.formats.markdown.lines import MOST_LINES, Line, scanned
+from holdfast.formats.canonical.sources import Json, values
+from holdfast.formats.canonical.sources.phase_marks import counted_phase
+from holdfast.formats.engine.markdown import MOST_LINES, Line, scan
+from holdfast.patterns import pattern
+from holdfast.text.plaintext import decode
+
+_LINE_END = pattern(r"\n")
 
 
-class Document(NamedTuple):
+class MarkdownFile(NamedTuple):
     """One markdown file in its parts."""
 
-    front: dict[str, Json]  # by key, see fields.by_key
+    front: dict[str, Json]  # by key, see `_by_key`
     lines: list[Line]  # of the body
     problem: str | None  # with the front matter, or with the length of the file
 
 
-def open_document(data: bytes) -> Document | None:
+def open_document(data: bytes) -> MarkdownFile | None:
     """The file's parts, or None if it is blank."""
     text = decode(data)
     if not text or text.isspace():
         return None
-    front, body, problem = front_matter(text)
-    del text  # which may take 20 MB
-    if body.count("\n") > MOST_LINES:
-        problem = joined(problem, f"only its first {MOST_LINES:,} lines were read")
-    lines = [part for line in with_headers(scanned(body)) for part in divided(line)]
-    return Document(by_key(front), lines, problem)
+    # Cut before anything else: each copy of 5 MB takes 20 MB as soon as there is one emoji in it.
+    end = next(islice(_LINE_END.finditer(text), MOST_LINES, None), None)
+    front, body, problem = front_matter(text[: end.start()] if end else text)
+    if end:
+        problem = values.joined(problem, f"only its first {MOST_LINES:,} lines were read")
+    lines = [part for line in _with_cells(scan(body)) for part in _divided(line)]
+    return MarkdownFile(_by_key(front), lines, problem)
+
+
+# Front matter states fields in YAML, which people write loosely and strangers may write to harm.
+
+_LARGEST_FRONT = 64 * 1024
+_DEEPEST_FRONT = 50
+_OPENING = pattern(r"---[^\S\n]*\n")
+_BOUNDARY = pattern(r"^---[ \t]*$", re.MULTILINE)
+# YAML refuses a plain "@path" and a second colon in a plain value. People write both.
+_LOOSE = pattern(
+    r"^([ \t]*+(?:- ++)?(?:[\w -]++: ++)?)(@.*)$|^([ \t]*+[\w -]++: ++)([^\s'\"\[{|>#].*: .*)$",
+    re.MULTILINE,
+)
+
+
+def front_matter(text: str) -> tuple[dict[str, Json], str, str | None]:
+    """The fields, the body with its line numbers kept, and what was wrong with the fields."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return {}, text, None
+    # Loaded here because most files have no front matter, and YAML takes a while to load.
+    from frontmatter import default_handlers  # noqa: PLC0415
+
+    handler = default_handlers.YAMLHandler(fm_boundary=_BOUNDARY)
+    start = f"---\n{text[opening.end() : _LARGEST_FRONT]}"
+    try:
+        block, rest = handler.split(start)
+    except ValueError:  # nothing closes it
+        return {}, text, None
+    head = text[: min(len(text), _LARGEST_FRONT) - len(rest)]
+    body = "\n" * head.count("\n") + text[len(head) :]
+    fields, problem = _load(handler, block)
+    if problem:
+        loosened, still = _load(handler, _LOOSE.sub(_in_quotes, block))
+        fields, problem = (fields, problem) if still else (loosened, None)
+    return fields, body, problem
+
+
+def _in_quotes(match: re.Match[str]) -> str:
+    key, value = match[1] or match[3] or "", match[2] or match[4]
+    return key + "'" + value.replace("'", "''") + "'"
+
+
+def _load(handler: Any, block: str) -> tuple[dict[str, Json], str | None]:
+    import yaml  # noqa: PLC0415  # as late as above
+    from frontmatter.default_handlers import SafeLoader  # noqa: PLC0415
+
+    depth = 0
+    try:
+        for event in yaml.parse(block, Loader=SafeLoader):
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+                return {}, "front matter uses YAML aliases or tags, which are not followed"
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST_FRONT:
+                return {}, "front matter is nested too deeply"
+        loaded: object = handler.load(block)
+        fields = _plain(loaded)
+    except (yaml.YAMLError, ValueError, ArithmeticError) as error:
+        mark = getattr(error, "problem", None) or error
+        return {}, f"front matter is not valid YAML: {str(mark).splitlines()[0][:200]}"
+    if loaded is None:
+        return {}, None
+    return (fields, None) if isinstance(fields, dict) else ({}, "front matter is not a mapping")
+
+
+def _plain(value: object) -> Json:
+    """A YAML value as JSON has it."""
+    if isinstance(value, dict):
+        return {values.encodable(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, date):  # a datetime is one, too
+        return value.isoformat()
+    if isinstance(value, str):
+        return values.encodable(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value.bit_length() < 64:
+        return value
+    if isinstance(value, float) and isfinite(value):
+        return value
+    return str(value)
+
+
+# A line "Label: value" is a field if its label, however it is written, is one that we know.
+
+_KEYS = {
+    label: key
+    for key, labels in {
+        "workflow": "workflow, workflow name, current workflow, active workflow",
+        "type": "workflow type, type",
+        "phase": "phase, current phase, workflow phase",
+        "status": "status, statut, estado, stato, current status, workflow status, plan status, phase status",
+        "next": "next, next action, next step",
+        "next list": "next steps, next actions",
+        "total": "total phases",
+        "gate": "gate, validation, validation gate, quality gate, exit criteria",
+        "plan": "plan, plan file",
+        "reading": "required reading, must read",
+        "reminders": "critical reminders, important reminders, must remember, key reminders, reminders, remember, key rules",
+        "context": "context, workflow context, context variables",
+    }.items()
+    for label in labels.split(", ")
+}
+_FIELD = pattern(
+    rf"{values.DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)[*_`~\s]*+[:：](?P<value>.*)",
+    re.IGNORECASE,
+)
+_TITLE = pattern(
+    rf"{values.DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)\s*+(?:\([^()]*+\))?+[*_`~:：\s]*+",
+    re.IGNORECASE,
+)
+_BAR = " | "
+_MOST_FIELDS = 20  # on one line
+
+
+def _divided(line: Line) -> list[Line]:
+    """A line with several fields and bars between them, as several lines; else the line."""
+    if _BAR not in line.text or line.text.startswith("|") or line.checked is not None:
+        return [line]
+    first, *others = line.text.split(_BAR, _MOST_FIELDS)
+    fields = [_FIELD.match(part) for part in others]
+    if not all(fields) or not (line.level or _FIELD.match(first)):
+        return [line]
+    if not any(field and _key(field["label"]) for field in fields):
+        return [line]
+    rest = [line._replace(text=part.strip(), level=0) for part in others]
+    return [line._replace(text=first.strip()), *rest]
+
+
+def field_of(line: Line) -> tuple[str, str] | None:
+    """The key of the field on this line, and its value, which is empty where a section begins."""
+    text = line.text
+    if line.head:
+        return None
+    if text.startswith("|"):
+        cells = [values.bare(cell) for cell in text.strip("| ").split("|", 3)]
+        key = _key(cells[0]) if len(cells) == 2 else None
+        return (key, values.tidy(cells[1])) if key else None
+    match = _FIELD.match(text)
+    if match and (key := _key(match["label"])):
+        return key, values.labelled(match["value"])
+    if line.checked is None and (counted := counted_phase(text)):
+        return "counted phase", values.tidy(counted)
+    if line.level or (text.startswith(("**", "__")) and text.endswith(("**", "__"))):
+        title = _TITLE.fullmatch(text)
+        key = _key(title["label"]) if title else None
+        return (key, "") if key else None
+    return None
+
+
+def _by_key(front: dict[str, Json]) -> dict[str, Json]:
+    """Front matter by the keys of the fields; where it has other labels, by these."""
+    keyed: dict[str, Json] = {}
+    for label, value in front.items():
+        keyed.setdefault(_key(label) or values.plain_label(label), value)
+    return keyed
+
+
+def _key(label: str) -> str | None:
+    return _KEYS.get(values.plain_label(label))
+
+
+# A table names its columns in its header row; the rows below have to be read by these names.
+
+_MOST_COLUMNS = 20
+_LONGEST_ROW = 10_000
+_CELL_BAR = pattern(r"(?<!\\)\|")
+
+
+def _with_cells(lines: Iterable[Line]) -> Iterator[Line]:
+    """The lines, with the header row of each table marked, and the rows below with their cells."""
+    labels: list[str] = []
+    previous = 0
+    for line, below in pairwise(chain(lines, [Line(0, "")])):
+        is_row = line.text.startswith("|") and not line.level
+        if is_row and below.number == line.number + 1 and _is_rule(below.text):
+            labels = [values.plain_label(cell) for cell in _cells(line.text)]
+            yield line._replace(head=True)
+        elif is_row and labels and line.number == previous + 1 and not _is_rule(line.text):
+            cells = zip_longest(labels, _cells(line.text)[: len(labels)], fillvalue="")
+            yield line._replace(cells=dict(reversed(list(cells))))  # the first of a name
+        else:
+            labels = labels if is_row and line.number == previous + 1 else []
+            yield line
+        previous = line.number
+
+
+def _cells(text: str) -> list[str]:
+    inner = text[:_LONGEST_ROW].strip().removeprefix("|").removesuffix("|")
+    return [values.bare(cell) for cell in _CELL_BAR.split(inner, _MOST_COLUMNS)]
+
+
+def _is_rule(text: str) -> bool:
+    return text.startswith("|") and "-" in text and not text.strip("|:- \t")

@@ -6,37 +6,25 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from holdfast.formats.canonical.declaration import PhaseMark
-from holdfast.formats.canonical.sources.placeholders import is_template, says_nothing
-from holdfast.formats.canonical.sources.statuses import (
-    ARROW,
-    SEPARATORS,
-    SIGNS,
-    Word,
-    ending_status,
-    first_status,
-    part_status,
-    split_status,
-    status_of,
-    whole_status,
-)
-from holdfast.formats.canonical.sources.values import DECORATION, MOST_CHARACTERS, SYMBOLS, bare
+from holdfast.formats.canonical.sources import PhaseMark, statuses, values
 from holdfast.patterns import pattern
 
 _MOST_PHASES = 9_999
 NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+ROMAN_NUMBERS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")  # "Phase X" is any phase
+_NUMBERS = {
+    word: number for words in (NUMBER_WORDS, ROMAN_NUMBERS) for number, word in enumerate(words, 1)
+}
 
-_COUNTED = pattern(rf"{DECORATION}phase\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
-_PHASE = rf"{DECORATION}(?:phase\s+)?#?"
-_SEPARATED = pattern(rf"\s*(?:$|[-–—:|,.(\[{SYMBOLS}])")
+_COUNTED = pattern(rf"{values.DECORATION}phase\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
+_PHASE = rf"{values.DECORATION}(?:phase\s+)?#?"
+_SEPARATED = pattern(rf"\s*(?:$|[-–—:|,.(\[{values.SYMBOLS}])")
 _NUMBER = f"(?:[0-9]++|(?:{'|'.join(NUMBER_WORDS)})(?![a-z]))"
 _PART = r"(?:\.[0-9]+|[a-z](?![^\W_]))?"  # a phase "2.1" or "2b" is a part of phase 2
-_OF = r"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:out\s+of|von|van|de|di|sur|af|av|из)\s++)"
-# A short word in another language, if nothing but a separator follows. Ranges are no "of".
+_OF = r"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:out\s+of|von|van|de|di|su|sur|z|ze|af|av|od|din|из)\s++)"
 _RANGE = r"(?:and|to|or|und|bis|oder|et|ou|y|o|e|i|и|do|til|thru|vs|plus|x)"
-_LIKE_OF = rf"\s++(?!{_RANGE}\s)[^\W\d_]{{1,3}}\s++"
 _TWO = pattern(
-    rf"{_PHASE}(?P<current>{_NUMBER}){_PART}(?:{_OF}|(?P<like>{_LIKE_OF}))#?(?P<total>{_NUMBER})\)?"
+    rf"{_PHASE}(?P<current>{_NUMBER}){_PART}{_OF}#?(?P<total>{_NUMBER})\)?"
     r"(?!\w|\.[0-9])(?P<rest>.*)",
     re.IGNORECASE,
 )
@@ -62,7 +50,7 @@ _BEHIND = pattern(
 )
 _MARKED = pattern("^`([^`]+)`")
 _KEYCAP = pattern("([0-9])\ufe0f?\u20e3")
-_AROUND = f"{SEPARATORS};(\ufe0f"
+_AROUND = f"{statuses.SEPARATORS};(\ufe0f"
 _MENTIONED = pattern(r"\bphase\s+(?=#?[0-9])", re.IGNORECASE)
 
 
@@ -71,80 +59,89 @@ def plain_digits(text: str) -> str:
     return _KEYCAP.sub(r"\1", text).replace("🔟", "10") if "\u20e3" in text else text
 
 
+def number_of(text: str) -> int:
+    """A number in digits or as a word; one that is too long to be true stays too large."""
+    return int(text[:9]) if text[0].isdigit() else _NUMBERS[text.casefold()]
+
+
 class PhaseReading(NamedTuple):
     """What a phase expression says; not everything that is written there can be read."""
 
     mark: PhaseMark | None
-    word: Word | None = None
+    word: statuses.Word | None = None
     readable: bool = True
+
+    @property
+    def current(self) -> int | None:
+        return self.mark.current if self.mark else None
 
     @property
     def is_counted(self) -> bool:
         """Whether it speaks of a number, be it a wrong one."""
-        return not self.readable or current_of(self.mark) is not None
+        return not self.readable or self.current is not None
 
 
 def phase_of(value: str) -> PhaseReading:
     """Read what stands behind "Phase:"."""
-    value = _latest(_unwrapped(bare(_MARKED.sub(r"\1", plain_digits(value)))))
-    if says_nothing(value) or is_template(value) or _LETTERS.match(value):
-        return PhaseReading(None, SIGNS.get(value[:1]))
-    if two := _two(value):
-        return _counted(value, _count(two["current"]), _count(two["total"]), two["rest"])
-    if _SEVERAL.match(value):
-        return PhaseReading(None, readable=False)
-    if one := _ONE.match(value):
-        return _counted(value, _count(one["current"] or one["word"]), None, one["rest"])
-    if broken := _BROKEN.match(value):
-        return _counted(value, None, None, broken["rest"])
+    value = _latest(_unwrapped(values.bare(_MARKED.sub(r"\1", plain_digits(value)))))
+    sign = statuses.SIGNS.get(value[:1])
+    if values.is_unfilled(value) or _LETTERS.match(value):
+        return PhaseReading(None, sign)
+    found = _TWO.match(value)
+    if not found:
+        if _SEVERAL.match(value):
+            return PhaseReading(None, readable=False)
+        found = _ONE.match(value) or _BROKEN.match(value)
+    if found:
+        name, word = phase_name(found["rest"])
+        return _counted(found, name, word or sign)
     if _UNNAMED.match(value):
         return PhaseReading(None, readable=False)
     name, word = phase_name(value)
     if behind := _BEHIND.fullmatch(name or ""):
-        mark = sane_mark(_count(behind["current"]), _count(behind["total"]), behind["name"].strip())
-        return PhaseReading(mark, word, current_of(mark) is not None)
-    return PhaseReading(PhaseMark(name=name) if name else None, word or SIGNS.get(value[:1]))
+        return _counted(behind, behind["name"].strip(), word)
+    return PhaseReading(PhaseMark(name=name) if name else None, word or sign)
 
 
 def counted_phase(line: str) -> str | None:
     """The expression in a line like "Phase 4/10: X", which says the same without a label."""
     match = _COUNTED.match(plain_digits(line))
-    value = bare(match["value"]) if match else ""
-    two = _two(value)
+    value = values.bare(match["value"]) if match else ""
+    two = _TWO.match(value)
     return value if two and _SEPARATED.match(two["rest"]) else None
 
 
 def phase_in_status(value: str) -> PhaseReading | None:
     """The phase that a status speaks of: "In Progress - Phase 2 of 3", "Phase 2 in progress"."""
-    first, *mentions = _MENTIONED.split(value[:MOST_CHARACTERS])
-    readings = [r for each in _with_signs(first, mentions) if (r := _mentioned(*each))]
+    first, *mentions = _MENTIONED.split(value[: values.MOST_CHARACTERS])
+    readings = [r for said in _with_signs(first, mentions) if (r := _mentioned(*said))]
     running = [reading for reading in readings if reading.word in {"in_progress", "blocked"}]
     if len(running) == 1:
         return running[0]
     return readings[0] if len(mentions) == len(readings) == 1 and not readings[0].word else None
 
 
-def stated_status(value: str) -> Word | None:
+def stated_status(value: str) -> statuses.Word | None:
     """The status that a value begins with, or that of the phase that it speaks of."""
-    word = status_of(value)
+    word = statuses.status_of(value)
     if word or (reading := phase_in_status(value)) is None:
         return word
     return reading.word
 
 
-def stated_part(value: str) -> Word | None:
-    """The same of a single phase, which has no other phases to speak of."""
-    return part_status(value) or stated_status(value)
+def stated_part(value: str) -> statuses.Word | None:
+    """The status that *value* states for a single phase."""
+    return statuses.part_status(value) or stated_status(value)
 
 
-def phase_name(rest: str) -> tuple[str | None, Word | None]:
+def phase_name(rest: str) -> tuple[str | None, statuses.Word | None]:
     """The name behind a phase's number, and the status behind the name."""
-    rest = rest.strip(SEPARATORS)
-    if (word := whole_status(rest)) and rest[:1] in {"(", "[", *SIGNS}:
+    rest = rest.strip(statuses.SEPARATORS)
+    if (word := statuses.whole_status(rest)) and rest[:1] in {"(", "[", *statuses.SIGNS}:
         return None, word
-    name, word = split_status(_unwrapped(rest))
+    name, word = statuses.split_status(_unwrapped(rest))
     name = _unwrapped(name)
-    nameless = name.casefold() in _NO_NAMES or says_nothing(name) or is_template(name)
+    nameless = name.casefold() in _NO_NAMES or values.is_unfilled(name)
     return (None if nameless else name), word
 
 
@@ -155,74 +152,62 @@ def sane_mark(current: int | None, total: int | None, name: str | None) -> Phase
     return PhaseMark(current, total, name) if current or name else None
 
 
-def current_of(mark: PhaseMark | None) -> int | None:
-    return mark.current if mark else None
+def _counted(match: re.Match[str], name: str | None, word: statuses.Word | None) -> PhaseReading:
+    """A reading with numbers, which is unreadable where they are missing or cannot be true."""
+    groups = match.groupdict()
+    current, total = groups.get("current") or groups.get("word"), groups.get("total")
+    mark = sane_mark(
+        number_of(current) if current else None, number_of(total) if total else None, name
+    )
+    return PhaseReading(mark, word, bool(mark and mark.current))
 
 
-def _two(value: str) -> re.Match[str] | None:
-    two = _TWO.match(value)
-    if two and two["like"]:
-        digits = two["current"].isdigit() and two["total"].isdigit()
-        return two if digits and _SEPARATED.match(two["rest"]) else None
-    return two
-
-
-def _counted(value: str, current: int | None, total: int | None, rest: str) -> PhaseReading:
-    name, word = phase_name(rest)
-    mark = sane_mark(current, total, name)
-    return PhaseReading(mark, word or SIGNS.get(value[:1]), current_of(mark) is not None)
-
-
-def _count(text: str) -> int:
-    """A number; one that is too long to be true stays too large."""
-    if text[0].isdigit():
-        return int(text[:9])
-    return NUMBER_WORDS.index(text.casefold()) + 1
-
-
-def _mentioned(text: str, sign: Word | None) -> PhaseReading | None:
+def _mentioned(text: str, sign: statuses.Word | None) -> PhaseReading | None:
     """What stands behind "phase" in a sentence; what is over is not where the work is."""
-    text = _balanced(text.lstrip(f"{SEPARATORS}("))
-    two = _two(text)
-    found = two or _ONE.match(text)
+    text = _balanced(text.lstrip(f"{statuses.SEPARATORS}("))
+    found = _TWO.match(text) or _ONE.match(text)
     if found is None or _SEVERAL.match(text):
         return None
     rest = _balanced(found["rest"])
-    before, word = ending_status(rest)
-    word = first_status(rest.lstrip(f"{SEPARATORS}(")) or word or split_status(rest)[1] or sign
+    before, word = statuses.ending_status(rest)
+    word = (
+        statuses.first_status(rest.lstrip(f"{statuses.SEPARATORS}("))
+        or word
+        or statuses.split_status(rest)[1]
+        or sign
+    )
     if word in {"completed", "cancelled", "not_started"}:
         return None
     name = phase_name(before)[0] if _SEPARATED.match(rest) else None
-    total = _count(two["total"]) if two else None
-    mark = sane_mark(_count(found["current"]), total, name)
-    return PhaseReading(mark, word) if current_of(mark) else None
+    reading = _counted(found, name, word)
+    return reading if reading.readable else None
 
 
-def _with_signs(first: str, mentions: list[str]) -> Iterator[tuple[str, Word | None]]:
+def _with_signs(first: str, mentions: list[str]) -> Iterator[tuple[str, statuses.Word | None]]:
     """What stands behind each "phase", with its sign where the signs stand in front."""
     sign = _last_sign(first)
     for text in mentions:
         following = _last_sign(text) if sign else None
-        yield text.rstrip(f"{_AROUND}{''.join(SIGNS)}") if following else text, sign
+        yield text.rstrip(f"{_AROUND}{''.join(statuses.SIGNS)}") if following else text, sign
         sign = following
 
 
-def _last_sign(text: str) -> Word | None:
-    return SIGNS.get(text.rstrip(_AROUND)[-1:])
+def _last_sign(text: str) -> statuses.Word | None:
+    return statuses.SIGNS.get(text.rstrip(_AROUND)[-1:])
 
 
 def _balanced(text: str) -> str:
     """Text without the separators behind it and without brackets that it does not open."""
-    text = text.rstrip(SEPARATORS)
+    text = text.rstrip(statuses.SEPARATORS)
     while text.endswith(")") and text.count(")") > text.count("("):
-        text = text[:-1].rstrip(SEPARATORS)
+        text = text[:-1].rstrip(statuses.SEPARATORS)
     return text
 
 
 def _latest(value: str) -> str:
     """What stands behind the last arrow, if that is a phase with a number."""
-    *before, latest = ARROW.split(value)
-    return latest if before and (_two(latest) or _ONE.match(latest)) else value
+    *before, latest = statuses.ARROW.split(value)
+    return latest if before and (_TWO.match(latest) or _ONE.match(latest)) else value
 
 
 def _unwrapped(text: str) -> str:

@@ -8,29 +8,13 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from holdfast.formats.canonical.declaration import Declaration, Json, Looked, PhaseMark
-from holdfast.formats.canonical.sources.document import Document, open_document
-from holdfast.formats.canonical.sources.fields import field_of
-from holdfast.formats.canonical.sources.notes import collect
-from holdfast.formats.canonical.sources.paths import mentioned_documents, resolved
+from holdfast.formats.canonical.sources import Declaration, Json, Looked, statuses, values
+from holdfast.formats.canonical.sources.document import MarkdownFile, field_of, open_document
+from holdfast.formats.canonical.sources.notes import FieldValue, Stated, stated_in
 from holdfast.formats.canonical.sources.phase_marks import stated_status
-from holdfast.formats.canonical.sources.placeholders import template_name
-from holdfast.formats.canonical.sources.plan_phases import Phases, phases_of, steps_of
-from holdfast.formats.canonical.sources.reasons import joined, quoted, quoted_from
-from holdfast.formats.canonical.sources.stated import Stated
-from holdfast.formats.canonical.sources.statuses import (
-    Word,
-    is_choice,
-    speaks_of_running,
-    split_status,
-    status_for,
-    whole_status,
-)
-from holdfast.formats.canonical.sources.values import bare, text_of, tidy, unique
-from holdfast.formats.canonical.sources.workflow_types import type_of
-from holdfast.formats.markdown.lines import Line
+from holdfast.formats.canonical.sources.phases import Phases, phases_of, steps_of
+from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
-from holdfast.records import Record
 
 _MOST_PATHS = 100
 _MOST_OPEN = 500
@@ -48,48 +32,39 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
     document = open_document(data)
     if document is None:
         return Looked(path, None, "empty")
-    if named := template_name(path):
-        return Looked(path, None, f"a template, by its name {quoted(named)}, is no workflow")
+    if named := values.template_name(path):
+        return Looked(path, None, f"a template, by its name {values.quoted(named)}, is no workflow")
     plan = _plan(document, path)
-    told = _status(plan)
-    if told and told.word is None:
-        told = _made_out(plan, told)
-    spoken = _spoken(plan)
-    more = (plan.stated.phase_problem(counted=False), document.problem)
-    if told is None or told.word is None or told.word == "not_started":
-        silence = f"its status is {told.shown}" if told else "no status line says In Progress"
-        if told and is_choice(told.text):
+    status = _status(plan)
+    more = (plan.stated.phase_problem, document.problem)
+    if status is None or status.word is None or status.word == "not_started":
+        silence = (
+            f"its status is {status.found.quoted}" if status else "no status line says In Progress"
+        )
+        if status and statuses.is_choice(status.found.value):
             silence += ", which a template leaves to choose from"
-        return Looked(path, None, joined(silence, *more))
-    declaration = _declared(plan, told.word, mtime) if spoken else None
-    if told.word in {"completed", "cancelled"}:
-        ended = joined(f"its status is {told.shown}", *more)
+        return Looked(path, None, values.joined(silence, *more))
+    spoken = _spoken(plan)
+    declaration = _declared(plan, status.word, mtime) if spoken else None
+    if status.word in {"completed", "cancelled"}:
+        ended = values.joined(f"its status is {status.found.quoted}", *more)
         return Looked(path, None, ended, closed=declaration)
-    said = told.word.replace("_", " ")
+    said = status.word.replace("_", " ")
     if declaration is None:
-        silence = f"{said}, but it speaks of no phases and no workflow"
-        return Looked(path, None, joined(silence, *more))
-    found = joined(f"{said.title()} {told.place}, {spoken}", *more)
-    return Looked(path, declaration, found, joined(*more))
+        silence = f"{said}, but it mentions neither phases nor a workflow"
+        return Looked(path, None, values.joined(silence, *more))
+    found = values.joined(f"{said.title()} {status.found.place}, {spoken}", *more)
+    return Looked(path, declaration, found, values.joined(*more))
 
 
-class _Told(NamedTuple):
+class _PlanStatus(NamedTuple):
     """What the plan says of its status, and where."""
 
-    word: Word | None
-    text: str
-    number: int = 0  # of the line; 0 for front matter
-
-    @property
-    def place(self) -> str:
-        return f"on line {self.number}" if self.number else "in front matter"
-
-    @property
-    def shown(self) -> str:
-        return quoted_from(self.number, self.text)
+    word: statuses.Word | None
+    found: FieldValue
 
 
-class _Plan(Record):
+class _Plan(NamedTuple):
     """The parts of one plan."""
 
     path: str
@@ -103,11 +78,16 @@ class _Plan(Record):
         return posixpath.dirname(self.path)
 
 
-def _plan(document: Document, path: str) -> _Plan:
-    lines, phases = document.lines, phases_of(document.lines)
-    stated = Stated(document.front, collect(lines, phases.within))
-    if not phases.listed:
-        phases, stated = _with_steps(document, phases, stated)
+def _plan(document: MarkdownFile, path: str) -> _Plan:
+    front, lines = document.front, document.lines
+    phases = phases_of(lines)
+    stated = stated_in(front, lines, phases.within)
+    if not phases.listed and (steps := steps_of(lines)).listed:
+        # They are the phases, unless a phase is stated which they may be the steps of.
+        whole = stated_in(front, lines, steps.within)
+        phase = whole.phase
+        if not (phase and phase.mark) or phase.mark.total == steps.total:
+            phases, stated = steps, whole
     starts = phases.starts
     headings = [line for line in lines if line.level and line.number not in starts]
     others = (line for line in headings if not field_of(line))
@@ -115,51 +95,39 @@ def _plan(document: Document, path: str) -> _Plan:
     return _Plan(path, lines, stated, phases, title)
 
 
-def _with_steps(document: Document, phases: Phases, stated: Stated) -> tuple[Phases, Stated]:
-    """The steps as phases, unless a phase is stated which they may be the steps of."""
-    steps = steps_of(document.lines)
-    whole = Stated(document.front, collect(document.lines, steps.within))
-    phase = whole.phase(counted=False)
-    if not steps.listed or (phase and phase.mark and phase.mark.total != steps.total):
-        return phases, stated
-    return steps, whole
+def _status(plan: _Plan) -> _PlanStatus | None:
+    """The plan's own status; where it has none or is not clear, that of its phases.
 
-
-def _status(plan: _Plan) -> _Told | None:
-    """The plan's own status; only where it has none, that of its phases."""
-    if front := text_of(plan.stated.front.get("status")):
-        return _Told(stated_status(front), front)
-    if own := min(_own_statuses(plan), key=lambda told: told.number, default=None):
+    With work left over, an unclear one that speaks of running work is in progress.
+    """
+    own = min(_own_statuses(plan), key=lambda status: status.found.number, default=None)
+    if own is None:
+        return _status_of_phases(plan, "in_progress") or _status_of_phases(plan, "blocked")
+    if own.word or statuses.is_choice(own.found.value):
         return own
-    return _of_phases(plan, "in_progress") or _of_phases(plan, "blocked")
-
-
-def _of_phases(plan: _Plan, word: Word) -> _Told | None:
-    line = next((each.line(word) for each in plan.phases.listed if each.word == word), None)
-    return _Told(word, line.text, line.number) if line else None
-
-
-def _made_out(plan: _Plan, told: _Told) -> _Told:
-    """A status that is not clear: with work left over, what speaks of running work decides."""
-    if is_choice(told.text):
-        return told
-    if phase := _of_phases(plan, "in_progress"):
-        return phase
+    if running := _status_of_phases(plan, "in_progress"):
+        return running
     is_open = any(line.checked is False for line in plan.lines)
-    return told._replace(word="in_progress") if is_open and speaks_of_running(told.text) else told
+    runs = is_open and statuses.speaks_of_running(own.found.value)
+    return own._replace(word="in_progress") if runs else own
 
 
-def _own_statuses(plan: _Plan) -> Iterator[_Told]:
-    if plan.title and (word := split_status(plan.title.text)[1]):
-        yield _Told(word, plan.title.text, plan.title.number)
-    if found := plan.stated.notes.fields.get("status"):
-        yield _Told(stated_status(found.value), found.value, found.number)
+def _own_statuses(plan: _Plan) -> Iterator[_PlanStatus]:
+    if plan.title and (word := statuses.split_status(plan.title.text)[1]):
+        yield _PlanStatus(word, FieldValue(plan.title.text, plan.title.number))
+    if found := plan.stated.fields.get("status"):
+        yield _PlanStatus(stated_status(found.value), found)
     first = min(plan.phases.starts, default=None)
     for line in plan.lines:
         if first is not None and line.number >= first:
             return
-        if not line.level and not line.item and (word := whole_status(line.text)):
-            yield _Told(word, line.text, line.number)
+        if not line.level and not line.item and (word := statuses.whole_status(line.text)):
+            yield _PlanStatus(word, FieldValue(line.text, line.number))
+
+
+def _status_of_phases(plan: _Plan, word: statuses.Word) -> _PlanStatus | None:
+    line = next((phase.line(word) for phase in plan.phases.listed if phase.word == word), None)
+    return _PlanStatus(word, FieldValue(line.text, line.number)) if line else None
 
 
 def _spoken(plan: _Plan) -> str:
@@ -168,50 +136,45 @@ def _spoken(plan: _Plan) -> str:
         return plan.phases.kind
     if plan.stated.value("workflow"):
         return "a workflow is named"
-    if plan.stated.phase(counted=False):
+    if plan.stated.phase:
         return "a phase is named"
     line = next((line for line in plan.lines if _SPEAKS.search(line.text)), None)
     return f"phases or a workflow on line {line.number}" if line else ""
 
 
-def _declared(plan: _Plan, word: Word, mtime: float) -> Declaration:
-    stated = plan.stated
+def _declared(plan: _Plan, word: statuses.Word, mtime: float) -> Declaration:
+    stated, phases = plan.stated, plan.phases
     title = _title(plan)
-    workflow_type, is_guess = type_of(stated.value("type"), title, _PLANNING)
-    has_phases = bool(plan.phases.listed)
-    open_items = [tidy(line.text) for line in plan.lines if line.checked is False]
-    first_open = open_items[0] if open_items and not has_phases else None
+    workflow_type, is_guess = stated.type_for(title, _PLANNING)
+    open_items = [values.tidy(line.text) for line in plan.lines if line.checked is False]
+    first_open = open_items[0] if open_items and not phases.listed else None
+    mark = stated.phase.mark if stated.phase else None
     return Declaration(
         source="plan",
         path=plan.path,
         mtime=mtime,
-        workflow=stated.value("workflow") or title,
+        workflow=stated.value("workflow") or title or None,
         workflow_type=workflow_type,
         type_guessed=is_guess,
-        phase=_stated_phase(plan) or plan.phases.current(),
-        phase_unreadable=stated.phase_problem(counted=False) is not None,
-        status=status_for(word),
-        required_reading=tuple(f"@{path}" for path in unique(_reading(plan), _MOST_PATHS)),
-        key_reminders=stated.reminders(),
-        context={**_known_by_name(plan), **(stated.context() or {})} or None,
+        phase=(phases.filled_in(mark) if mark else None) or phases.current(),
+        phase_unreadable=stated.phase_problem is not None,
+        status=statuses.status_for(word),
+        required_reading=tuple(f"@{path}" for path in values.unique(_reading(plan), _MOST_PATHS)),
+        key_reminders=values.unique(stated.reminders) or None,
+        context={**_known_by_name(plan), **stated.context} or None,
         next_action=stated.value("next") or first_open,
-        gate=None if has_phases else stated.value("gate"),
-        phases=plan.phases.declared(),
+        gate=None if phases.listed else stated.value("gate"),
+        phases=phases.declared(),
         open_items=tuple(open_items[:_MOST_OPEN]),
     )
 
 
-def _stated_phase(plan: _Plan) -> PhaseMark | None:
-    reading = plan.stated.phase(counted=False)
-    return plan.phases.filled_in(reading.mark) if reading and reading.mark else None
-
-
 def _title(plan: _Plan) -> str:
-    heading = split_status(plan.title.text)[0] if plan.title else ""
-    title = heading or text_of(plan.stated.front.get("title")) or posixpath.basename(plan.folder)
+    heading = statuses.split_status(plan.title.text)[0] if plan.title else ""
+    title = heading or plan.stated.value("title") or posixpath.basename(plan.folder)
     prefix = _PREFIX.match(title)
     behind = _BEHIND_PREFIX.match(title, prefix.end()) if prefix else None
-    return tidy(bare(title[behind.end() :])) if behind else title
+    return values.tidy(values.bare(title[behind.end() :])) if behind else title
 
 
 def _known_by_name(plan: _Plan) -> dict[str, Json]:
@@ -226,9 +189,8 @@ def _known_by_name(plan: _Plan) -> dict[str, Json]:
 
 def _reading(plan: _Plan) -> Iterator[str]:
     yield plan.path
-    notes = plan.stated.notes
-    listed = [*(plan.stated.reading() or notes.listed), *notes.reading]
-    mentioned = (raw for line in plan.lines for raw in mentioned_documents(line.text))
-    for raw in chain(listed, mentioned):
-        if path := resolved(raw, plan.folder):
+    stated = plan.stated
+    mentioned = (raw for line in plan.lines for raw in values.mentioned_documents(line.text))
+    for raw in chain(stated.front_reading or stated.listed, stated.reading, mentioned):
+        if path := values.resolved(raw, plan.folder):
             yield path

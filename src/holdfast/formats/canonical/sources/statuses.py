@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast
 
-from holdfast.formats.canonical.declaration import Status
+from holdfast.formats.canonical.sources import Status
 from holdfast.formats.canonical.sources.values import MARKS, SYMBOLS, bare, tidy
 from holdfast.patterns import pattern
 
@@ -76,16 +76,15 @@ def status_of(value: str) -> Word | None:
     value = ARROW.split(value)[-1]
     if is_choice(value):
         return None
-    at = _first_word(value)
-    sign = _signed(value[:at])
-    if value[at : at + 4].casefold() == "not ":
-        return first_status(value)
-    if match := _word_at(value, _behind_all(value, at)):
-        word = _word(match)
-        if word not in {"completed", "cancelled"}:
-            return word if sign != "completed" or word in _RUNS or whole_status(value) else None
+    at, sign, match = _beginning(value)
+    word = _word(match)
+    if _denies(value, at):
+        return word
+    if match and word in {"completed", "cancelled"}:
         rest = _ALL_PHASES.sub("", _undated(value[match.end() :]))
         return None if _GOES_ON.search(rest) or sign in _RUNS else word
+    if word:
+        return word if sign != "completed" or word in _RUNS or whole_status(value) else None
     if _STARTED.match(value, at) and _ENDS.match(value, at + len("started")):
         return "in_progress"
     return _by_sign(value, at)
@@ -95,13 +94,13 @@ def part_status(value: str) -> Word | None:
     """The status of one phase, where a sign decides before any words that do not contradict it."""
     if word := status_of(value):
         return word
-    at = _first_word(value)
+    at, _, _ = _beginning(value)
     return None if is_choice(value) or _GOES_ON.search(value, at) else first_status(value)
 
 
-def speaks_of_running(text: str) -> bool:
+def speaks_of_running(text: str, start: int = 0) -> bool:
     """Whether a status that is not understood as a whole has a part which says that work goes on."""
-    return any(sign in text for sign in "🔄🚧") or bool(_CLAUSE.search(text))
+    return any(sign in text for sign in "🔄🚧") or bool(_CLAUSE.search(text, start))
 
 
 def is_choice(value: str) -> bool:
@@ -115,12 +114,8 @@ def is_choice(value: str) -> bool:
 def first_status(value: str) -> Word | None:
     """The status that a value begins with, whatever it goes on to say."""
     value = ARROW.split(value)[-1]
-    at = _first_word(value)
-    if match := _word_at(value, at):
-        return _word(match)
-    if value[at : at + 4].casefold() == "not ":
-        return None
-    return _signed(value[:at])
+    at, sign, match = _beginning(value)
+    return _word(match) or (None if _denies(value, at) else sign)
 
 
 def whole_status(text: str) -> Word | None:
@@ -146,9 +141,7 @@ def split_status(title: str) -> tuple[str, Word | None]:
             return _named(title[:cut]), word
     if title and title[0] in SIGNS:
         word = SIGNS[title[0]]
-        goes_on = word == "completed" and (
-            any(sign in title for sign in "🔄🚧") or _CLAUSE.search(title, 1)
-        )
+        goes_on = word == "completed" and speaks_of_running(title, 1)
         return _named(title[1:]), None if goes_on else word
     return _named(title), None
 
@@ -170,9 +163,8 @@ def _whole(text: str) -> Word | None:
     text, remark = _undated(text), ""
     if text.endswith(")") and (opening := text.rfind("(")) > 0:
         text, remark = text[:opening], text[opening:]
-    at = _first_word(text)
-    match = _STATUS.match(text, _behind_all(text, at))
-    word = _signed(text) if at == len(text) else None
+    at, sign, match = _beginning(text)
+    word = sign if at == len(text) else None
     if match and _AROUND.fullmatch(text, match.end()):
         word = _word(match)
     said = _ALL_PHASES.sub("", remark) + "".join(sign for sign in text if sign in _RUNNING_SIGNS)
@@ -196,27 +188,29 @@ def _by_sign(value: str, at: int) -> Word | None:
     return sign if sign == "blocked" or whole_status(value) else None
 
 
-def _word_at(text: str, at: int) -> re.Match[str] | None:
-    """A status word, if it is no part of a longer word or phrase."""
-    match = _STATUS.match(text, at)
-    if match is None or text[match.end() : match.end() + 1].isalnum():
-        return None
-    return match if _word(match) != "completed" or _ENDS.match(text, match.end()) else None
+def _beginning(value: str) -> tuple[int, Word | None, re.Match[str] | None]:
+    """Where the words of a value begin, the sign before them, and the status word that they begin with.
+
+    "All phases" or the like may stand before that. It is no part of a longer word or phrase.
+    """
+    around = _AROUND.match(value)
+    at = around.end() if around else 0
+    whole = _ALL.match(value, at)
+    match = _STATUS.match(value, whole.end() if whole else at)
+    if match and (
+        value[match.end() : match.end() + 1].isalnum()
+        or (_word(match) == "completed" and not _ENDS.match(value, match.end()))
+    ):
+        match = None
+    return at, _signed(value[:at]), match
 
 
-def _behind_all(text: str, at: int) -> int:
-    """Where the status begins that "all phases" or the like stands before."""
-    whole = _ALL.match(text, at)
-    return whole.end() if whole else at
+def _denies(value: str, at: int) -> bool:
+    return value[at : at + 4].casefold() == "not "
 
 
-def _first_word(text: str) -> int:
-    around = _AROUND.match(text)
-    return around.end() if around else 0
-
-
-def _word(match: re.Match[str]) -> Word | None:
-    return next((word for word in get_args(Word) if match.lastgroup == word), None)
+def _word(match: re.Match[str] | None) -> Word | None:
+    return cast("Word", match.lastgroup) if match else None
 
 
 def _signed(text: str) -> Word | None:

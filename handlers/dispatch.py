@@ -1,0 +1,106 @@
+"""Event to handler to reply; what has nothing to do ends here."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from importlib import import_module
+
+from holdfast.agents import events, late, replies
+from holdfast.agents.replies import Decision
+from holdfast.clock import Clock
+from holdfast.config import project, settings
+from holdfast.formats import signs
+from holdfast.handlers import HANDLERS
+from holdfast.records import sessionlog
+from holdfast.restoring import watching
+
+# What else there is comes with every tool call, or twelve at a time; it is logged only when it was told something.
+_ALWAYS_LOGGED = events.PreCompact | events.SessionStart | events.PostCompact | events.Other
+# Events that count although they carry the agent_id of a subagent.
+_OF_SUBAGENTS = events.Subagent | events.ToolDone
+
+
+def answer(
+    event: events.Event,
+    here: project.Surroundings,
+    clock: Clock,
+    afterwards: ExitStack,
+    *,
+    later: bool = False,
+) -> Decision:
+    """What is decided on *event*; *later*, only its bookkeeping is done.
+
+    What is to be done once the reply was told is left in *afterwards*.
+    """
+    idle = _nothing_to_do(event, here, later=later)
+    if idle:
+        return idle if isinstance(event, _ALWAYS_LOGGED) else idle._replace(decided="")
+    if later:
+        from holdfast.handlers import pre_compact  # noqa: PLC0415
+
+        return pre_compact.keep_books(event.envelope.session, here, clock)
+
+    def answered(event: events.Event) -> Decision:
+        # Loaded now, since most events end before they need it.
+        handler = import_module(f"holdfast.handlers.{HANDLERS[event.envelope.name]}")
+        decision: Decision = handler.handle(event, here, clock)
+        return decision
+
+    if here.capabilities.starts_twice and isinstance(event, events.SessionStart):
+        decision = answered(event)
+        afterwards.callback(_has_started, event, decision.reply, here, clock)
+        return decision
+    if not here.capabilities.prompted or not isinstance(event, events.Prompt | events.SessionStart):
+        return answered(event)
+    from holdfast.agents.late import turns  # noqa: PLC0415  # only for agents that are told late
+
+    turn = turns.Turn(here, clock, afterwards, answered)
+    return turn.prompted(event) if isinstance(event, events.Prompt) else turn.started(event)
+
+
+def _has_started(
+    event: events.SessionStart, reply: replies.Reply, here: project.Surroundings, clock: Clock
+) -> None:
+    """Note what a start was told, for the one that may follow it in the same turn."""
+    state_dir, session, now = here.state_dir, event.envelope.session, clock.now()
+    if event.source == "resume" and replies.is_whole(reply):
+        late.ends(state_dir, session, now, "told")
+    elif event.source == "compact":
+        late.ends(state_dir, session, now)
+
+
+def _nothing_to_do(
+    event: events.Event, surroundings: project.Surroundings, *, later: bool
+) -> Decision | None:
+    """Why there is nothing to do, found out cheaply; None when a handler has to look."""
+    envelope = event.envelope
+    if isinstance(event, events.Other):
+        return Decision(decided=f"nothing: {envelope.name} is not ours", idle=True)
+    if later and not (isinstance(event, events.PreCompact) and surroundings.capabilities.beside):
+        return Decision(
+            decided="nothing: this bookkeeping is done with the event itself", idle=True
+        )
+    if isinstance(event, events.PreToolUse) and watching.files_meant(event.path, surroundings):
+        return None
+    if envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
+        return Decision(decided="nothing: a subagent's event", idle=True)
+    return idle_in(event, surroundings)
+
+
+def idle_in(event: events.Event, surroundings: project.Surroundings) -> Decision | None:
+    """Why no hook has anything to do here; *event* decides what is answered all the same."""
+    inputs = surroundings.inputs
+    configured = settings.load(None, surroundings.config_file, inputs).settings
+    if not configured.enabled:
+        return Decision(decided="nothing: switched off in the user's settings", idle=True)
+    folders = project.candidates(surroundings.cwd, surroundings.client_project, inputs)
+    session = event.envelope.session
+    if any(signs.formats_in(folder, configured.plans, inputs) for folder in folders):
+        return None
+    if sessionlog.is_known(surroundings.state_dir, session):
+        return None
+    # What declares a workflow later on is noticed all the same.
+    first = isinstance(event, events.SessionStart)
+    watch = watching.paths(folders, configured.plans, inputs) if first else []
+    decided = "nothing: no workflow is declared or kept here"
+    return Decision(replies.Restored(watch=watch), decided, idle=True)

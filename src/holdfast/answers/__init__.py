@@ -1,0 +1,1 @@
+"""The fast tier: answers that were prepared. Standard library only."""

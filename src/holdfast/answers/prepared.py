@@ -1,0 +1,108 @@
+"""Answers that were prepared: where they lie, and whether they still hold.
+
+A set of answers holds as long as everything that was looked at to make it is as it was: its fingerprints are compared, and
+what has none (who asks, from where, with which variables) stands in the set itself. Sets lie in the user's folder alone;
+nothing in a repository is ever taken for one. Light; see `hooks.launch`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from holdfast.files import fingerprints
+from holdfast.files.fingerprints import checksum
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Answer = dict[str, Any]
+
+VERSION = 6
+KIND = "prepared"  # the folder's name
+
+# The sets: what is answered in a place, whoever asks, and what is answered to one session.
+IDLE, TOOLS = "idle", "tools"
+NOTE, RESTORE, STATUS = "note", "restore", "status"
+TIMELESS = {IDLE, TOOLS}  # they follow from settings and from which files there are
+
+# What changes the answer and is no file.
+_VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
+
+
+def is_supported() -> bool:
+    """Whether fingerprints show every change. On Windows every time of a file can be set.
+
+    `simulate` is not supported: it must leave no trace.
+    """
+    return hasattr(os, "geteuid") and not os.environ.get("HOLDFAST_PLAYED")
+
+
+class Shelf:
+    """Where the sets lie for a *session* of *agent*, which began in *started* and works in *cwd*.
+
+    An empty *session* stands for any.
+    """
+
+    def __init__(self, state_dir: str, agent: str, session: str, cwd: str, started: str) -> None:
+        asked = [VERSION, __file__, sys.hexversion, os.geteuid(), agent, session, cwd, started]
+        self.whose = [*asked, *(os.environ.get(name) for name in _VARIABLES)]
+        name = checksum(repr(self.whose).encode("utf-8", "replace"))
+        self.folder = os.path.join(state_dir, KIND, name)
+
+    def find(self, kind: str) -> Found | None:
+        """The set *kind*, if it holds now."""
+        try:
+            with open(os.path.join(self.folder, f"{kind}.json"), "rb") as stream:
+                kept = json.loads(stream.read())
+        except (OSError, ValueError):
+            return None
+        if not isinstance(kept, dict) or kept["for"] != self.whose:
+            return None
+        if _is_in_time(kept) and _hold(kept["inputs"], kept["logs"]):
+            return Found(os.path.join(self.folder, f"{kind}-"), kept["answers"])
+        return None
+
+
+class Found:
+    """A set of answers that holds."""
+
+    def __init__(self, texts: str, answers: dict[str, Answer]) -> None:
+        self._texts = texts  # what the paths of their texts begin with
+        self.answers = answers
+
+    def text(self, answer: Answer) -> bytes | None:
+        """What *answer* prints; None where it is not there, or not whole."""
+        name = answer.get("text")
+        if not isinstance(name, str):
+            return b""
+        try:
+            with open(self._texts + name, "rb") as stream:
+                data = stream.read()
+        except OSError:
+            return None
+        return data if checksum(data) == name else None
+
+
+def _is_in_time(kept: dict[str, Any]) -> bool:
+    """Whether the set *kept* holds at this time; one that names no time holds at any."""
+    if "from" not in kept:
+        return True
+    from holdfast.clock import Clock, iso
+
+    return bool(kept["from"] <= iso(Clock.from_environment().now()) < kept["until"])
+
+
+def _hold(inputs: list[list[Any]], logs: list[list[Any]]) -> bool:
+    """Whether everything is as it was when it was looked at, and no session log has more that counts."""
+    from holdfast.records import sessionlog
+
+    return all(_holds(*seen) for seen in inputs) and all(sessionlog.has_only(*log) for log in logs)
+
+
+def _holds(path: str, how: int, mark: fingerprints.Fingerprint, content: str | None = None) -> bool:
+    return fingerprints.fingerprint(path, how) == mark and (
+        content is None or fingerprints.content_digest(path) == content
+    )

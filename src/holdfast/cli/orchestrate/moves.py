@@ -1,0 +1,310 @@
+"""The group, what each of its commands needs, and the commands that move a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli.app import App, Move, add_moves, pass_app, say, take_up, workflow_option
+from holdfast.formats.engine.document import iso_time
+from holdfast.formats.engine.format import Changed
+from holdfast.formats.engine.workflow import Place, Workflow
+from holdfast.formats.orchestrator import (
+    briefing,
+    checkpoints,
+    files,
+    learnings,
+    limits,
+    model,
+    moves,
+    plan,
+    tasks,
+)
+from holdfast.formats.orchestrator.files import StateFile
+from holdfast.formats.orchestrator.format import FORMAT
+from holdfast.formats.orchestrator.model import State
+from holdfast.formats.orchestrator.plan import Plan
+from holdfast.text.plaintext import counted
+from holdfast.workflows.sync import ProjectView
+
+
+@click.group()
+def orchestrate() -> None:
+    """Keep the run of an orchestrator in .claude/agent-state.json.
+
+    Where a limit of the run is reached, every command that changes it says STOP and exits with 3,
+    until the limit is extended or the run is paused or given up.
+    """
+
+
+@orchestrate.group()
+def agent() -> None:
+    """Record which agents are at work, so that none is dispatched twice.
+
+    One that gives no sign of life for 30 minutes is marked as stale, and stays until it is reaped.
+    """
+
+
+def run_named(app: App, view: ProjectView, name: str | None) -> Workflow:
+    """The run, which is called *name* where that is given."""
+    if not view.workflows:
+        FORMAT.changeable(view.place)  # says what is there instead
+    return app.meant(view, name, FORMAT.name)
+
+
+def open_run(app: App, name: str | None) -> tuple[ProjectView, str]:
+    """The project, for a command that will write, and the key of the run."""
+    view = app.change(FORMAT.name)
+    return view, run_named(app, view, name).key
+
+
+def make_move(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
+    """Make *move* on the run, and say where it stands."""
+    view, key = open_run(app, name)
+    tell_now(view, FORMAT.change(view.place, key, move.step, **given), move.verb)
+
+
+def tell_now(view: ProjectView, changed: Changed[StateFile], verb: str, *details: str) -> None:
+    """Take the run up, and say where it stands now; then, where a limit is reached, that it has to stop."""
+    workflow = FORMAT.workflow(view.place, changed.entry)
+    take_up(view, workflow, verb, *changed.lines, *details)
+    signal_stop(view.place, changed.entry.state, "The update is saved.")
+
+
+def signal_stop(place: Place, state: State, remark: str = "") -> None:
+    """Exit with the code for it where a limit is reached, and nobody has paused the run for that."""
+    reached = limits.reached(state, place.now)
+    if reached and not limits.pause(state):
+        raise limits.LimitReached(reached, remark)
+
+
+# Commands that make one move.
+
+_TASKS = click.option(
+    "-t", "--task", "tasks", multiple=True, metavar='"1.1 NAME"', help="A task, in its order."
+)
+_REASON = click.argument("reason")
+_TASK_ID = click.argument("task", metavar="ID", required=False)
+_AGENT_TYPE = click.option(
+    "--type", "kind", type=click.Choice(model.AGENTS), help="Its type, if there are several."
+)
+_AGENT_TASK = click.option("--task", metavar="ID", help="Its task, if there are several.")
+_MAX_COST = click.option("--max-cost", metavar="$N", help="For the whole run, such as $10.")
+_MAX_TIME = click.option("--max-time", metavar="TIME", help="For the whole run, such as 2h.")
+_MAX_ITERATIONS = click.option(
+    "--max-iterations", "max_iterations_per_task", metavar="N", help="For each task, such as 30."
+)
+
+MOVES = (
+    Move("phase", moves.next_phase, "advanced"),
+    Move("review", moves.review, "in review"),
+    Move("complete", moves.complete, "completed"),
+    Move("fail", moves.fail, "failed", _REASON),
+    Move("pause", moves.pause, "paused", _REASON),
+    Move("resume", moves.resume, "resumed"),
+    Move("extend", moves.extend, "extended", _REASON, _MAX_COST, _MAX_TIME, _MAX_ITERATIONS),
+    Move("warn", moves.warn, "noted", click.argument("text")),
+    Move(
+        "task-start",
+        tasks.start_task,
+        "advanced",
+        _TASK_ID,
+        click.option("--no-agent", is_flag=True, help="The orchestrator does it itself."),
+    ),
+    Move(
+        "task-done",
+        tasks.complete_task,
+        "advanced",
+        _TASK_ID,
+        click.option("--cost", metavar="$N", help="What it cost; added to the cost of the run."),
+        click.option(
+            "--time", metavar="TIME", help="How long it took; by default since its start."
+        ),
+        click.option(
+            "--iterations", type=click.IntRange(0), help="By default, as many as were counted."
+        ),
+        click.option("--file", "files", multiple=True, metavar="PATH", help="A file it modified."),
+        click.option("--met", multiple=True, metavar="NAME", help="A criterion that is met."),
+        click.option(
+            "--unmet", multiple=True, metavar="NAME", help="One that is not; with --force."
+        ),
+        click.option("--force", is_flag=True, help="Complete it although a criterion is not met."),
+    ),
+    Move(
+        "check",
+        moves.check,
+        "noted",
+        click.argument("check_type", type=click.Choice(model.CHECKS), metavar="TYPE"),
+        click.option("--task", metavar="ID", help="The task checked; by default the current."),
+        click.option(
+            "--conflict",
+            "conflict_type",
+            type=click.Choice(model.CONFLICTS),
+            help="What was found.",
+        ),
+        click.option("--severity", type=click.Choice(model.SEVERITIES), help="Of the conflict."),
+        click.option("--action", type=click.Choice(model.ACTIONS), help="What was done about it."),
+        click.option("--resolution", metavar="TEXT", help="How it was resolved."),
+    ),
+    Move("iterate", tasks.iterate, "advanced", _TASK_ID),
+    Move(
+        "learn",
+        learnings.learn,
+        "noted",
+        click.argument("lesson"),
+        click.option(
+            "--type",
+            "kind",
+            type=click.Choice(model.LEARNINGS),
+            required=True,
+            help="What kind it is.",
+        ),
+        click.option("--pattern", default="", metavar="TEXT", help="What to do in future tasks."),
+        click.option("--context", default="", metavar="TEXT", help="Where this applies."),
+        click.option("--task", metavar="ID", help="The task of it; by default the current one."),
+    ),
+    Move(
+        "agent start",
+        tasks.start_agent,
+        "noted",
+        click.argument("kind", metavar="TYPE", type=click.Choice(model.AGENTS)),
+        click.option("--task", required=True, metavar="ID", help="What it works on."),
+    ),
+    Move(
+        "agent status",
+        tasks.set_agent_status,
+        "noted",
+        click.argument("status", type=click.Choice(model.AGENT_STATUSES)),
+        _AGENT_TASK,
+        _AGENT_TYPE,
+    ),
+    Move("agent done", tasks.end_agent, "noted", _AGENT_TASK, _AGENT_TYPE),
+)
+
+add_moves(orchestrate, MOVES, make_move)
+
+
+# A run.
+
+
+@orchestrate.command()
+@click.argument("task_doc", metavar="TASK_DOC")
+@_TASKS
+@_MAX_COST
+@_MAX_TIME
+@_MAX_ITERATIONS
+@click.option("--no-supervisor", is_flag=True, help="Without a supervisor's checks.")
+@click.option("--archive", is_flag=True, help="Archive the previous run, which has ended.")
+@pass_app
+def start(
+    app: App,
+    /,
+    task_doc: str,
+    tasks: tuple[str, ...],
+    no_supervisor: bool,
+    archive: bool,
+    **bounds: str | None,
+) -> None:
+    """Begin a run of TASK_DOC, in planning.
+
+    The tasks are read from it, if it lists them already, or given with --task.
+    """
+    if not task_doc.strip():
+        raise click.BadParameter("a task document is needed")
+    view = app.change(FORMAT.name, save=False, stay=False)
+    place, path = view.place, _absolute(app, task_doc)
+    if tasks:
+        listed = plan.given(tasks)
+    else:  # in planning the document may still have to be written
+        listed = plan.read_document(path) if path.is_file() else Plan((), ())
+    supervised = not no_supervisor
+    first = moves.begin(iso_time(place.now), str(path), listed, supervised=supervised, **bounds)
+    if archive and (place.root / files.STATE).exists():
+        checkpoints.put_away(place)
+    started = FORMAT.start(place, first)
+    FORMAT.note_phases(place, started.entry, listed.phases)
+    tell_now(view, started, "started", *_count(listed))
+
+
+def _absolute(app: App, task_doc: str) -> Path:
+    return Path(os.path.abspath(os.path.join(app.surroundings.cwd, os.path.expanduser(task_doc))))
+
+
+def _count(listed: Plan) -> Sequence[str]:
+    if not listed.phases:
+        return ["no tasks are listed yet; they are read when the plan is approved"]
+    busy = {task.phase for task in listed.tasks}
+    idle = [name for number, name in enumerate(listed.phases) if number not in busy]
+    lines = [f"{counted(len(listed.tasks), 'task')} in {counted(len(listed.phases), 'phase')}"]
+    return [*lines, *(f"no task is left to do in the phase {name!r}" for name in idle)]
+
+
+@orchestrate.command("approve-plan")
+@click.option("--doc", metavar="FILE", help="The task document, if it is another one.")
+@_TASKS
+@workflow_option
+@pass_app
+def approve_plan(app: App, doc: str | None, tasks: tuple[str, ...], name: str | None) -> None:
+    """The plan is approved; its tasks are executed from now on.
+
+    Run it again after a re-plan: completed tasks stay completed, and the rest is read again.
+    """
+    view, key = open_run(app, name)
+    path = _absolute(app, doc) if doc else None
+    if tasks:
+        listed = plan.given(tasks)
+    elif path:
+        listed = plan.read_document(path)
+    else:
+        listed = plan.to_approve(view.place, FORMAT.changeable(view.place).state)
+    task_doc = str(path) if path else None
+    changed = FORMAT.change(view.place, key, moves.approve_plan, listed, task_doc)
+    FORMAT.note_phases(view.place, changed.entry, listed.phases)
+    tell_now(view, changed, "approved", *_count(listed))
+
+
+@orchestrate.command()
+@click.argument("url")
+@click.option("--phase", "number", type=click.IntRange(1), help="From 1; by default the last one.")
+@click.option("--name", "title", help="Its name; by default from the task document.")
+@workflow_option
+@pass_app
+def milestone(app: App, url: str, number: int | None, title: str | None, name: str | None) -> None:
+    """A completed phase has its issue, at URL."""
+    view, key = open_run(app, name)
+    state = FORMAT.changeable(view.place).state
+    phase = moves.last_completed_phase(state) if number is None else number - 1
+    called = title or briefing.phase_name(view.place, state, phase)
+    changed = FORMAT.change(view.place, key, moves.milestone, url, phase, called)
+    tell_now(view, changed, "noted", f"milestone of phase {phase + 1}: {called}")
+
+
+# Agents.
+
+
+@agent.command()
+@_AGENT_TASK
+@_AGENT_TYPE
+@workflow_option
+@pass_app
+def beat(app: App, task: str | None, kind: str | None, name: str | None) -> None:
+    """The agent is alive. Its iterations show that too."""
+    view, _ = open_run(app, name)
+    say(f"Heard of: {FORMAT.beat(view.place, task, kind).described}")
+
+
+@agent.command()
+@workflow_option
+@pass_app
+def reap(app: App, name: str | None) -> None:
+    """Remove the stale agents. The orchestrator may dispatch others for their tasks."""
+    view, _ = open_run(app, name)
+    gone = FORMAT.reap(view.place)
+    for seen in gone:
+        say(f"removed: {seen.described}")
+    if not gone:
+        say("No agent is stale.")

@@ -1,0 +1,367 @@
+"""Commands for workflows: begun, taken through their steps, listed, measured; and their definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli.app import (
+    App,
+    Move,
+    add_moves,
+    dump,
+    json_option,
+    name_argument,
+    pairs,
+    pass_app,
+    refuse_options_of_others,
+    say,
+    take_up,
+    workflow_option,
+)
+from holdfast.cli.terminal import fixed, line, put
+from holdfast.errors import IllegalMove, NoSuchWorkflow
+from holdfast.formats.engine.workflow import Place
+from holdfast.formats.pipeline import definitions, files, lifecycle, logs, operations, progress
+from holdfast.formats.pipeline.definitions import GENERATION, PLANNING
+from holdfast.formats.pipeline.format import FORMAT
+from holdfast.formats.pipeline.model import STATUSES
+from holdfast.text.plaintext import one_line
+from holdfast.text.room import pad
+from holdfast.workflows import sync
+from holdfast.workflows.sync import ProjectView
+
+_OPTIONS_OF = {
+    GENERATION: {"scene", "blueprint"},
+    PLANNING: {"level", "act", "chapter", "scene"},
+}
+_STEP = click.argument("step", type=click.IntRange(1))
+_WAITING_STEP = click.argument("step", type=click.IntRange(1), required=False)
+_MODIFICATIONS = click.option(
+    "--modify", "modifications", multiple=True, metavar="K=V", help="What has to change."
+)
+
+
+@click.group()
+def pipeline() -> None:
+    """Take generation, planning and defined workflows through their steps, in workspace/.
+
+    With --json, each command answers as the tool of the same purpose does.
+    """
+
+
+def _meant(app: App, view: ProjectView, name: str | None) -> str:
+    """The id of the workflow called *name*, else of this session's."""
+    if name:
+        try:  # also one that was over long ago, which a list of workflows leaves out
+            return files.find(view.place.store, name).name
+        except NoSuchWorkflow:
+            pass
+    return app.meant(view, name, FORMAT.name).name
+
+
+def _look(app: App, name: str | None) -> tuple[Place, str]:
+    view = app.look(FORMAT.name)
+    return view.place, _meant(app, view, name)
+
+
+def _tell_now(
+    view: ProjectView, workflow_id: str, verb: str, answer: Any, *details: str, as_json: bool
+) -> None:
+    """Take it up in this session, and say where it stands now, or print the *answer*."""
+    workflow = FORMAT.workflow(view.place, files.find(view.place.store, workflow_id))
+    if not as_json:
+        take_up(view, workflow, verb, *details)
+        return
+    sync.take_up(view, workflow)
+    dump(answer)
+
+
+@pipeline.command()
+@click.argument("kind", metavar="TYPE")
+@click.option(
+    "--scene", metavar="ID", help="Of a generation, such as 0204; of a planning, its number."
+)
+@click.option("--blueprint", metavar="PATH", help="The blueprint of the scene that is generated.")
+@click.option("--level", type=click.Choice(definitions.LEVELS), help="Of a planning.")
+@click.option("--act", type=click.IntRange(1), help="Of a planning.")
+@click.option("--chapter", type=click.IntRange(1), help="Of a planning.")
+@click.option("--context", "pairs_given", multiple=True, metavar="K=V", help="For a custom one.")
+@click.option("--session", metavar="NAME", help='The session that it runs in; "global" for none.')
+@json_option
+@pass_app
+def start(app: App, /, kind: str, session: str | None, as_json: bool, **given: Any) -> None:
+    """Begin a workflow: generation, planning, or one that is defined in the project.
+
+    generation --scene 0204; planning --level scene --act 1 --chapter 2 --scene 4;
+    code-review --context pr=42.
+    """
+    allowed = _OPTIONS_OF.get(kind, {"pairs_given"})
+    refuse_options_of_others(given, allowed, f"type {kind!r}")
+    view = app.change_several(FORMAT, stay=False)
+    started = operations.start_workflow(
+        view.place,
+        kind,
+        session_name=session or app.surroundings.pipeline_session,
+        scene_id=given["scene"],
+        blueprint=given["blueprint"],
+        level=given["level"],
+        context=_numbers(**given) if kind == PLANNING else pairs(given["pairs_given"]),
+    )
+    workflow_id = started["workflow_id"]
+    details = [f"its id: {workflow_id}"]
+    if given["blueprint"] and not (view.place.root / given["blueprint"]).is_file():
+        details.append(f"there is no file {given['blueprint']}, which is its blueprint")
+    _tell_now(view, workflow_id, "started", started, *details, as_json=as_json)
+
+
+def _numbers(act: int | None, chapter: int | None, scene: str | None, **_: Any) -> dict[str, int]:
+    if scene is not None and not (scene.isascii() and scene.isdecimal()):
+        raise click.BadParameter(f"{scene!r} is no number", param_hint="--scene")
+    numbers = {"act": act, "chapter": chapter, "scene": int(scene) if scene else None}
+    return {key: number for key, number in numbers.items() if number is not None}
+
+
+@pipeline.command("next")
+@json_option
+@workflow_option
+@pass_app
+def next_step(app: App, as_json: bool, name: str | None) -> None:
+    """Which step comes next, what blocks it, and who can unblock it."""
+    place, workflow_id = _look(app, name)
+    answer = operations.get_next_step(place, workflow_id)
+    if as_json:
+        dump(answer)
+        return
+    put(one_line(workflow_id))
+    stands = (answer["current_status"] or "unknown").replace("_", " ")
+    _row("now", answer["current_step"], answer["current_step_name"], stands)
+    if answer["blocking_reason"]:
+        put(one_line(answer["blocking_reason"]), lead="  blocked  ")
+    if answer["required_action"]:
+        put(one_line(answer["required_action"]), lead="  to do    ")
+    if answer["next_step"]:
+        may = "may begin" if answer["can_proceed"] else "has to wait"
+        _row("next", answer["next_step"], answer["next_step_name"], may)
+
+
+def _row(label: str, number: int | None, name: str | None, stands: str) -> None:
+    put(f"{number} {one_line(name or '')}, {stands}", lead=f"  {label:<9}")
+
+
+@pipeline.command()
+@_STEP
+@json_option
+@workflow_option
+@pass_app
+def check(app: App, step: int, as_json: bool, name: str | None) -> None:
+    """Whether STEP may start. Exit code 1 if not."""
+    answer = operations.validate_prerequisites(*_look(app, name), step)
+    if as_json:
+        dump(answer)
+    else:
+        put(f"{step} may {'' if answer['can_start_step'] else 'not '}begin.")
+        for issue in answer["blocking_issues"]:
+            put(one_line(issue), lead="  ")
+    if not answer["can_start_step"]:
+        click.get_current_context().exit(1)
+
+
+# Commands that make one move.
+
+
+def _update(place: Place, workflow_id: str, artifacts: tuple[str, ...], **given: Any) -> Any:
+    """STEP was started, completed or has failed, or it has made something.
+
+    A step that a person has to approve waits once its work is completed.
+    """
+    pairs(artifacts)  # refuses what is no pair; values stay as typed: a scene 0204 is no number
+    split = (text.partition("=") for text in artifacts)
+    made = {key.strip(): path for key, _, path in split}
+    return operations.update_workflow_state(place, workflow_id, artifacts=made, **given)
+
+
+def _approve(place: Place, workflow_id: str, variant: str | None, **given: Any) -> Any:
+    """A person approves the work of STEP, by default of the one that waits for it."""
+    return _decide(place, workflow_id, approved=True, selected_variant=variant, **given)
+
+
+def _reject(place: Place, workflow_id: str, **given: Any) -> Any:
+    """A person sends the work of STEP back, by default of the one that waits for approval."""
+    return _decide(place, workflow_id, approved=False, **given)
+
+
+def _decide(
+    place: Place, workflow_id: str, step: int | None, modifications: tuple[str, ...], **given: Any
+) -> Any:
+    return operations.approve_step(
+        place,
+        workflow_id,
+        step or _waiting(place, workflow_id),
+        modifications=pairs(modifications),
+        **given,
+    )
+
+
+def _waiting(place: Place, workflow_id: str) -> int:
+    """The step that waits for an approval, where there is just one."""
+    state = files.find(place.store, workflow_id).state
+    waiting = [step for step in state.steps if step.status == "waiting_approval"]
+    if len(waiting) > 1:
+        names = ", ".join(map(state.title, waiting))
+        raise IllegalMove(f"several wait for an approval: {names}", hint="Say which one.")
+    return waiting[0].number if waiting else state.current
+
+
+def _resume(place: Place, workflow_id: str, from_step: int | None) -> Any:
+    """Continue a workflow that failed, was cancelled or was left.
+
+    Without --from, it continues where it stopped. With it, that step and all steps that depend on
+    it are repeated.
+    """
+    return operations.resume_workflow(place, workflow_id, from_step)
+
+
+def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
+    as_json = given.pop("as_json")
+    view = app.change_several(FORMAT)
+    workflow_id = _meant(app, view, name)
+    answer = move.step(view.place, workflow_id, **given)
+    _tell_now(view, workflow_id, move.verb, answer, *answer.get("notes", ()), as_json=as_json)
+
+
+MOVES = (
+    Move(
+        "update",
+        _update,
+        "advanced",
+        _STEP,
+        click.option("--status", metavar="STATUS", help="in_progress, completed or failed."),
+        click.option(
+            "--artifact", "artifacts", multiple=True, metavar="NAME=PATH", help="What it made."
+        ),
+        click.option("--error", metavar="TEXT", help="Why it failed."),
+        json_option,
+    ),
+    Move(
+        "approve",
+        _approve,
+        "approved",
+        _WAITING_STEP,
+        click.option("--variant", metavar="NAME", help="The variant, if the step offers several."),
+        _MODIFICATIONS,
+        json_option,
+    ),
+    Move("reject", _reject, "sent back", _WAITING_STEP, _MODIFICATIONS, json_option),
+    Move(
+        "resume",
+        _resume,
+        "resumed",
+        click.option(
+            "--from", "from_step", type=click.IntRange(1), help="Repeat it from this step on."
+        ),
+        json_option,
+        which=name_argument(),
+    ),
+)
+add_moves(pipeline, MOVES, _run)
+
+
+@pipeline.command()
+@name_argument()
+@click.option("--reason", help="Why.")
+@json_option
+@pass_app
+def cancel(app: App, name: str | None, reason: str | None, as_json: bool) -> None:
+    """Cancel a workflow. Its artefacts stay, so that it can be resumed."""
+    view = app.change_several(FORMAT)
+    workflow_id = _meant(app, view, name)
+    if as_json:
+        dump(operations.cancel_workflow(view.place, workflow_id, reason))
+        return
+    cancelled, removed = lifecycle.cancel(view.place, workflow_id, reason)
+    say(f"Workflow cancelled: {workflow_id}")
+    for note in cancelled.lines:
+        say(f"  {one_line(note)}")
+    for path in removed:
+        say(f"  removed, since it was empty: {one_line(path)}")
+
+
+@pipeline.command("list")
+@click.option("--status", type=click.Choice(STATUSES), help="Only those with this status.")
+@click.option("--type", "workflow_type", metavar="TYPE", help="Only those of this type.")
+@click.option("--session", "session_name", metavar="NAME", help="Only those of this session.")
+@json_option
+@pass_app
+def list_all(app: App, /, as_json: bool, **wanted: Any) -> None:
+    """All workflows, oldest first."""
+    place = app.place(FORMAT.name)
+    listed = operations.list_workflows(place, **wanted)
+    if as_json:
+        dump(listed)
+        return
+    if not listed["total"]:
+        put("See: holdfast pipeline start --help", whole=f"No such workflows in {place.root}.")
+    for row in listed["workflows"]:
+        name = pad(one_line(row["workflow_id"], 60), 45)
+        stands = row["status"].replace("_", " ")
+        fixed(f"{name} {row['current_step']:>3} {row['progress_percentage']:>4}%  {stands}")
+
+
+@pipeline.command()
+@json_option
+@workflow_option
+@pass_app
+def metrics(app: App, as_json: bool, name: str | None) -> None:
+    """How long its steps took, how often they were tried, how many agents were called."""
+    place, workflow_id = _look(app, name)
+    answer = progress.metrics(files.find(place.store, workflow_id).state)
+    if as_json:
+        dump(answer)
+        return
+    measured = answer["workflow_metrics"]
+    say(one_line(measured.pop("workflow_id")))
+    for step in measured.pop("step_times"):
+        say(f"  step {step['step']}: {step['duration_seconds']} s")
+    for figure, value in measured.items():
+        say(f"  {figure.replace('_', ' ')}: {value}")
+
+
+@pipeline.command()
+@json_option
+@workflow_option
+@pass_app
+def log(app: App, as_json: bool, name: str | None) -> None:
+    """What was done to it, and by whom, oldest first."""
+    place, workflow_id = _look(app, name)
+    entries = logs.read(place.store, workflow_id)
+    if as_json:
+        dump(entries)
+        return
+    for entry in entries:
+        facts = {key: value for key, value in entry.items() if key not in {"time", "event"}}
+        details = ", ".join(f"{key} {value}" for key, value in facts.items())
+        line(one_line(f"{entry.get('time')} {entry.get('event')}: {details}"))
+
+
+@pipeline.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@click.option("--check", "only_check", is_flag=True, help="Only say whether it is valid.")
+@click.option("--replace", is_flag=True, help="Replace a definition of the same name.")
+@pass_app
+def define(app: App, file: Path, only_check: bool, replace: bool) -> None:
+    """Check the definition of a workflow in FILE (TOML or JSON), and install it.
+
+    Workflows in progress keep the definition that they were started with.
+    """
+    definition = definitions.read(file)
+    steps = f"{len(definition.all)} {definition.word}s"
+    if only_check:
+        say(f"{definition.name} is right: {steps}.")
+        return
+    place = app.change_several(FORMAT, stay=False).place
+    path = lifecycle.define(place, file, definition, replace=replace)
+    say(f"Workflow defined: {definition.name}, {steps}. It is in {place.store.relative(path)}")
+    say(f"  Begin one: holdfast pipeline start {definition.name}")

@@ -1,0 +1,428 @@
+"""The group `holdfast skill`: what skills such as /dev and /tdd do to their state.
+
+One command for each shell operation of the document; docs/formats/skill.md has the table. A command
+works on the workflow of this session among those of skills. Those below `tdd` work on the /tdd within
+a /dev, where there is one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from holdfast.cli import shown, terminal
+from holdfast.cli.app import (
+    App,
+    Move,
+    add_moves,
+    agreed,
+    dump,
+    json_option,
+    name_argument,
+    pairs,
+    pass_app,
+    refuse_options_of_others,
+    say,
+    say_aside,
+    take_up,
+)
+from holdfast.cli.terminal import put
+from holdfast.errors import IllegalMove
+from holdfast.formats.engine.workflow import Place, Workflow
+from holdfast.formats.skill import facts, files, lifecycle, moves, summary, tasks
+from holdfast.formats.skill.facts import Position
+from holdfast.formats.skill.files import StateFile
+from holdfast.formats.skill.format import FORMAT
+from holdfast.formats.skill.lifecycle import Beginning, Removed
+from holdfast.formats.skill.model import TDD_PHASES, State
+from holdfast.text.plaintext import one_line
+from holdfast.workflows import sync
+from holdfast.workflows.sync import ProjectView
+
+
+@click.group()
+def skill() -> None:
+    """Keep the state of a skill such as /dev or /tdd in .claude/workflow-state."""
+
+
+class SkillRun(NamedTuple):
+    """One workflow as it lies there, with the /tdd within it."""
+
+    file: StateFile
+    inner: StateFile | None
+    position: Position
+
+    def ended_within(self) -> list[str]:
+        """That the /tdd which was seen within has ended since."""
+        if self.inner is None or os.path.lexists(self.inner.path):
+            return []
+        return [f"{self.inner.name!r} within has ended with it"]
+
+
+def see(place: Place, workflow: Workflow) -> SkillRun:
+    return next(see_all(place, [workflow]))
+
+
+def see_all(place: Place, workflows: Sequence[Workflow]) -> Iterator[SkillRun]:
+    """*workflows* as they lie there; however many they are, the files are read once."""
+    found = FORMAT.look(place)
+    for workflow in workflows:
+        file = found.find(workflow.key)
+        if file is None:
+            hint = "See holdfast skill list."
+            raise IllegalMove(f"{workflow.name!r} no longer exists", hint=hint)
+        inner = facts.nested(file, found.working)
+        stands = facts.position(place, file.state, inner.state if inner else None)
+        yield SkillRun(file, inner, stands)
+
+
+# Begin, and go on.
+
+_OPTIONS_OF = {
+    "dev": {"title", "tasks"},
+    "tdd": {"feature_file", "task_index", "test_command"},
+}
+_OPTIONS_OF_OTHERS = {"phases", "tasks", "checkpoints"}
+
+
+@skill.command()
+@click.argument("kind", metavar="SKILL")
+@click.argument("text", metavar="FEATURE|TASK")
+@click.option("-t", "--task", "tasks", multiple=True, metavar="TEXT", help="A task, in its order.")
+@click.option("--title", help="A dev's title; by default from the file's name.")
+@click.option("--feature", "feature_file", metavar="FILE", help="The feature of a tdd's task.")
+@click.option(
+    "--number", "task_index", type=click.IntRange(1), help="Its number in the dev's tasks."
+)
+@click.option("--test-command", help="The command that a tdd runs.")
+@click.option("--phases", metavar="A,B,C", help="For a skill that has its own.")
+@click.option("--checkpoint", "checkpoints", multiple=True, metavar="NAME", help="The same.")
+@click.option("--as", "called", metavar="NAME", help="A second run of the same text, by this name.")
+@click.option("--fresh", is_flag=True, help="Start over, in place of an existing run.")
+@click.option("--resume", "go_on", is_flag=True, help="If there is already a run, continue it.")
+@pass_app
+def start(
+    app: App, /, kind: str, text: str, called: str | None, fresh: bool, go_on: bool, **given: Any
+) -> None:
+    """Begin a run of SKILL: dev FEATURE, tdd TASK, or another one with --phases.
+
+    FEATURE is a file, or a folder with the files of several features. What was completed a day ago,
+    or was not touched for a week, is cleaned up too.
+    """
+    if not text.strip():
+        raise click.BadParameter("a feature or a task is needed")
+    allowed = _OPTIONS_OF.get(kind, _OPTIONS_OF_OTHERS)
+    refuse_options_of_others(given, allowed, f"skill {kind!r}")
+    if fresh and go_on:
+        raise click.UsageError("--fresh starts over, --resume continues: give one of them.")
+    view = app.change(FORMAT.name, save=False, stay=False)
+    place = view.place
+    phases = given.pop("phases")
+    given["phases"] = [name.strip() for name in phases.split(",")] if phases else []
+    features = _features(place, text) if kind == "dev" else None
+    beginning = Beginning(kind, text, folder_features=features, **given)
+    # The file's name shows the feature alone, so it may be the /tdd of another task of it.
+    file, number = lifecycle.existing(place, beginning, called), beginning.task_index
+    kept = (each for each in view.workflows if file and each.key == file.key)
+    there = next((each for each in kept if each.standing in {"active", "stale"}), None)
+    if there and go_on and number in {None, see(place, there).file.state.context.task_index}:
+        _resume(view, there, asks=False)
+        return
+    for line in there.cautions if there and not fresh else ():
+        say_aside(one_line(line, 300))
+    started = lifecycle.start(place, beginning, called, afresh=fresh)
+    details = [f"kept in {place.store.relative(started.file.path)}"]
+    if started.aside:
+        corrupted = "⚠️ Corrupted state file detected. Starting fresh."
+        details.append(f"{corrupted} What could not be read is in {started.aside}")
+    subject = text if kind == "dev" else beginning.feature_file
+    if subject and not (place.root / subject).exists():
+        details.append(f"⚠️ {subject} does not exist")
+    begun = FORMAT.workflow(place, started.file)
+    take_up(view, begun, "started", *details, *_removed(started.removed))
+
+
+def _features(place: Place, text: str) -> list[str] | None:
+    """The files of a folder of features; None where *text* is no folder."""
+    folder = place.root / text
+    if not (place.store.holds(folder) and place.store.inputs.is_dir(folder)):
+        return None
+    return [place.store.relative(path) for path in sorted(folder.glob("*.md"))]
+
+
+@skill.command()
+@name_argument()
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@pass_app
+def resume(app: App, name: str | None, yes: bool) -> None:
+    """Show how far a workflow is, and continue it in this session."""
+    view = app.change(FORMAT.name)
+    found = FORMAT.look(view.place).live if name else []
+    about = [file.path.stem for file in found if files.is_about(file, view.place.root, name or "")]
+    name = about[0] if len(about) == 1 else name
+    _resume(view, app.meant(view, name, FORMAT.name), asks=not yes and terminal.can_ask())
+
+
+def _resume(view: ProjectView, workflow: Workflow, *, asks: bool) -> None:
+    if workflow.standing not in {"active", "stale"}:
+        hint = "" if workflow.standing == "ignored" else "Start it again: holdfast skill start"
+        raise IllegalMove(f"{workflow.name!r} is {workflow.standing}: {workflow.remark}", hint=hint)
+    place, seen = view.place, see(view.place, workflow)
+    say(f"{summary.LOOKING}\n")
+    _overview(view, workflow, seen)
+    say()
+    question = summary.question(seen.position).removesuffix(" [Y/n]")
+    if asks and not click.confirm(one_line(question), default=True):
+        say("It stays as it is.")
+        return
+    FORMAT.touch(place, workflow)
+    sync.take_up(view, workflow)
+    say(summary.resuming(seen.position, place.now))
+
+
+def _overview(view: ProjectView, workflow: Workflow, seen: SkillRun) -> None:
+    say(summary.overview(seen.position, view.place.now))
+    if workflow.cautions:
+        say()
+    for line in workflow.cautions:
+        say(line)
+        say("1) is git switch; 2) is holdfast skill abandon, then holdfast skill start.")
+    elsewhere = view.elsewhere(workflow)
+    for note in (*([elsewhere] if elsewhere else []), *view.notes):
+        say(f"\nNote: {one_line(note, 300)}")
+
+
+# The end.
+
+
+@skill.command()
+@name_argument()
+@click.option("--force", "although", metavar="REASON", help="End it although work is left.")
+@pass_app
+def complete(app: App, name: str | None, although: str | None) -> None:
+    """End the workflow and put it into completed/. The last line is the signal, DEV_COMPLETE: NAME."""
+    ended = _end(app, name, "completed", moves.complete, although)
+    say(moves.signal(ended.state))
+
+
+@skill.command()
+@name_argument()
+@click.option("--reason", help="Why.")
+@pass_app
+def abandon(app: App, name: str | None, reason: str | None) -> None:
+    """Abandon the workflow, so that it does not come back."""
+    _end(app, name, "abandoned", moves.abandon, reason)
+
+
+def _end(
+    app: App, name: str | None, how: str, move: Callable[..., State], reason: str | None
+) -> StateFile:
+    view = app.change(FORMAT.name)
+    place = view.place
+    workflow = app.meant(view, name, FORMAT.name)
+    seen = see(place, workflow)
+    changed = FORMAT.end(place, seen.file.key, move, reason)
+    sync.put_down(view, workflow)
+    ended = changed.entry
+    say(f"Workflow {how}: {ended.name}. It is in {place.store.relative(ended.path)}")
+    for line in (*changed.lines, *seen.ended_within()):
+        say(f"  {one_line(line)}")
+    return ended
+
+
+@skill.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@pass_app
+def clean(app: App, dry_run: bool) -> None:
+    """Remove what was completed a day ago or left for a week, and put the index right.
+
+    Unfinished work goes to .claude/holdfast/archive first.
+    """
+    view = app.look(FORMAT.name) if dry_run else app.change(FORMAT.name)
+    removed = lifecycle.clean(view.place, dry_run=dry_run)
+    for line in _removed(removed, "would be removed" if dry_run else "removed"):
+        say(line)
+    if not removed:
+        say("There is nothing to clean up.")
+
+
+def _removed(removed: Sequence[Removed], verb: str = "removed") -> list[str]:
+    return [f"{verb}: {path} ({why})" for path, why in removed]
+
+
+@skill.command()
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@pass_app
+def clear(app: App, yes: bool) -> None:
+    """Remove every workflow of skills, the active ones too."""
+    place = app.change(FORMAT.name).place
+    due = lifecycle.clean(place, everything=True, dry_run=True)
+    if not due:
+        say("There is nothing to clear.")
+        return
+    for line in _removed(due, "to be removed"):
+        say(line)
+    hint = "To confirm: holdfast skill clear --yes"
+    if agreed("Remove all of it?", yes=yes, undone="nothing was removed", hint=hint):
+        count = len(lifecycle.clean(place, everything=True))
+        say(f"{count} removed; unfinished work is in .claude/holdfast/archive.")
+
+
+# Looking.
+
+
+@skill.command("list")
+@json_option
+@pass_app
+def list_all(app: App, as_json: bool) -> None:
+    """The workflows of skills; * marks the one that these commands work on."""
+    view = app.look(FORMAT.name)
+    choice = view.choice(FORMAT.name)
+    ordered = [workflow for workflow in (choice.chosen, *choice.others) if workflow]
+    listed = list(zip(ordered, see_all(view.place, ordered), strict=True))
+    if as_json:
+        dump([_entry(workflow, seen.file) for workflow, seen in listed])
+        return
+    if not ordered:
+        put("See: holdfast why", whole=f"No workflows of skills in {view.root}.")
+    for workflow, seen in listed:
+        shown.entry(workflow, chosen=workflow is choice.chosen)
+        is_active = workflow.standing == "active"
+        stands = summary.headline(seen.position) if is_active else seen.file.state.workflow.status
+        put(f"{workflow.handle}: {stands}", lead="    ", style=terminal.FAINT)
+
+
+def _entry(workflow: Workflow, file: StateFile) -> dict[str, Any]:
+    """An entry of the index, and where it stands."""
+    stands = {"status": file.state.workflow.status, "standing": workflow.standing}
+    return {**files.index_entry(file), **stands, "path": workflow.briefing.state_path}
+
+
+@skill.command()
+@json_option
+@name_argument()
+@pass_app
+def show(app: App, name: str | None, as_json: bool) -> None:
+    """How far a workflow is; with --json the state itself."""
+    view = app.look(FORMAT.name)
+    workflow = app.meant(view, name, FORMAT.name)
+    seen = see(view.place, workflow)
+    if as_json:
+        dump(seen.file.state.to_json())
+    else:
+        _overview(view, workflow, seen)
+
+
+# Commands that make one move.
+
+
+@skill.group()
+def phase() -> None:
+    """Go from one phase to the next."""
+
+
+@skill.group()
+def task() -> None:
+    """Work on the tasks of the workflow, by their numbers."""
+
+
+@skill.group()
+def tdd() -> None:
+    """Go through a test-driven cycle: red, green, refactor, commit."""
+
+
+def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
+    """Make *move* on the workflow that is meant; a move of a cycle on the /tdd within, where there is one."""
+    view = app.change(FORMAT.name)
+    seen = see(view.place, app.meant(view, name, FORMAT.name))
+    is_of_cycle = move.words.startswith("tdd ")
+    key = (seen.inner if is_of_cycle and seen.inner else seen.file).key
+    changed = FORMAT.change(view.place, key, move.step, **given)
+    workflow, lines = FORMAT.workflow(view.place, changed.entry), [*changed.lines]
+    known = seen.file.state.checkpoints
+    if known and given.get("checkpoint", next(iter(known))) not in known:
+        lines.append(f"⚠️ {given['checkpoint']!r} is new; there are {', '.join(known)}")
+    take_up(view, workflow, move.verb, *lines, *seen.ended_within())
+
+
+def _findings(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
+    found = pairs(values)
+    if wrong := found.keys() & {"passed", "status", "last_run"}:
+        raise click.BadParameter(f"{wrong.pop()!r} is told by --passed or --failed")
+    return found
+
+
+_PASSED = click.option("--passed/--failed", default=None, help="How it ended.")
+_PHASE = click.argument("phase", required=False)
+_NUMBER = click.argument("number", type=click.IntRange(1), required=False)
+_COMMIT = click.option("--commit", metavar="SHA", help="The commit.")
+_REASON = click.argument("reason")
+
+MOVES = (
+    Move("phase start", moves.start_phase, "advanced", _PHASE),
+    Move("phase complete", moves.complete_phase, "advanced", _PHASE, _COMMIT),
+    Move("phase step", moves.complete_step, "advanced", click.argument("step", required=False)),
+    Move(
+        "checkpoint",
+        moves.record_checkpoint,
+        "noted",
+        click.argument("checkpoint", metavar="NAME"),
+        click.argument("values", nargs=-1, metavar="K=V...", callback=_findings),
+        _PASSED,
+    ),
+    Move("block", moves.block, "blocked", _REASON),
+    Move("unblock", moves.unblock, "unblocked"),
+    Move(
+        "task add",
+        tasks.add_tasks,
+        "noted",
+        click.argument("descriptions", nargs=-1, required=True, metavar="TEXT..."),
+    ),
+    Move(
+        "task start",
+        tasks.start_task,
+        "advanced",
+        _NUMBER,
+        click.option("--no-tdd", is_flag=True, help="Without its own red, green and refactor."),
+    ),
+    Move(
+        "task phase",
+        tasks.complete_task_phase,
+        "advanced",
+        click.argument("phase", type=click.Choice(TDD_PHASES), required=False),
+        click.option("--task", "number", type=click.IntRange(1), help="If several are begun."),
+    ),
+    Move("task complete", tasks.complete_task, "advanced", _NUMBER, _COMMIT),
+    Move(
+        "tdd test",
+        tasks.write_test,
+        "noted",
+        click.argument("file"),
+        click.option("--name", "test", metavar="TEST", help="What the test is called."),
+    ),
+    Move("tdd fails", tasks.confirm_failure, "noted", _REASON),
+    Move(
+        "tdd run",
+        tasks.record_tests,
+        "noted",
+        _PASSED,
+        click.option("--command", metavar="LINE", help="What was run."),
+        click.option("--failing", multiple=True, metavar="TEST", help="A test that fails."),
+        click.option("--passing", multiple=True, metavar="TEST", help="A test that passes."),
+        click.option("--error", metavar="TEXT", help="The error that has to be fixed."),
+    ),
+    Move(
+        "tdd file",
+        tasks.note_file,
+        "noted",
+        click.argument("path"),
+        click.option("--phase", metavar="PHASE", help="By default the current one."),
+        click.option("--lines", type=click.IntRange(0), help="How many were added."),
+    ),
+    Move("tdd done", moves.complete_phase, "advanced", _COMMIT),
+    Move("tdd next", tasks.next_cycle, "advanced"),
+)
+add_moves(skill, MOVES, _run)

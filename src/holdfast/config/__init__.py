@@ -1,0 +1,1 @@
+"""Settings, the project's root, the user's folders, what an agent can take."""

@@ -1,0 +1,234 @@
+"""Looking at the disk, and recording what was looked at.
+
+A prepared answer holds while everything that it follows from is unchanged. So whoever looks at the disk on the way to an
+answer does it through the `Inputs` that came along. Most record nothing; one that prepares an answer brings
+`RecordedInputs`, which take the fingerprint of each path just before it is looked at. A test watches what the process
+really asks of the system, and proves that nothing is missing here.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import itertools
+import os
+import stat
+from collections.abc import Iterator
+
+from holdfast.errors import AnyPath
+from holdfast.files import fingerprints
+from holdfast.files.regular import entries, has_something, read_file, read_settled_json
+
+_MOST_LINKS = 40  # on the way to one path, as Linux has it
+
+
+class Inputs:
+    """Looks at the disk and records nothing."""
+
+    def note(self, path: AnyPath, how: int = fingerprints.SEEN) -> None:
+        """*path* is about to be looked at."""
+
+    def note_way(self, path: AnyPath) -> None:
+        """*path* is about to be resolved: every folder and link on its way counts."""
+
+    def cannot_track(self) -> None:
+        """The answer follows from something that has no fingerprint, such as what git says."""
+
+    def exists(self, path: AnyPath) -> bool:
+        """Whether anything lies at *path*, even a link that leads nowhere."""
+        self.note(path)
+        return os.path.lexists(path)
+
+    def leads_somewhere(self, path: AnyPath) -> bool:
+        """Whether anything lies at *path*; a link that leads nowhere does not count."""
+        self.note(path)
+        return os.path.exists(path)
+
+    def is_file(self, path: AnyPath) -> bool:
+        """Whether *path* leads to a regular file."""
+        self.note(path)
+        try:
+            return os.path.isfile(path)
+        except ValueError:  # a NUL in the path
+            return False
+
+    def is_dir(self, path: AnyPath) -> bool:
+        """Whether *path* leads to a folder."""
+        self.note(path)
+        try:
+            return os.path.isdir(path)
+        except ValueError:
+            return False
+
+    def is_link(self, path: AnyPath) -> bool:
+        self.note(path)
+        return os.path.islink(path)
+
+    def has_something(self, path: str) -> bool:
+        """Whether *path* leads to a regular file that may be read and is not empty."""
+        self.note(path)
+        return has_something(path)
+
+    def lstat(self, path: AnyPath) -> os.stat_result | None:
+        """The status of *path* itself, of a link too; None where there is nothing."""
+        self.note(path)
+        try:
+            return os.lstat(path)
+        except (OSError, ValueError):
+            return None
+
+    def stat(self, path: AnyPath) -> os.stat_result | None:
+        """The status of what *path* leads to; None where there is nothing."""
+        self.note(path)
+        try:
+            return os.stat(path)
+        except (OSError, ValueError):
+            return None
+
+    def real_path(self, path: AnyPath) -> str:
+        """`os.path.realpath`."""
+        self.note_way(path)
+        return os.path.realpath(os.fspath(path))
+
+    def entries(self, folder: AnyPath) -> list[os.DirEntry[str]]:
+        """What lies in *folder*, nothing where there is none; see `regular.entries`."""
+        self.note(folder, fingerprints.LISTED)
+        return entries(folder)
+
+    def names(self, folder: AnyPath) -> list[str]:
+        """The names in *folder*; none where it cannot be listed."""
+        self.note(folder, fingerprints.LISTED)
+        try:
+            return os.listdir(folder)
+        except OSError:
+            return []
+
+    def read_file(
+        self, path: AnyPath, limit: int, *, follow: bool = True, within: AnyPath | None = None
+    ) -> tuple[bytes, float]:
+        """The bytes of a regular file and its mtime, or StateUnreadable; see `regular.read_file`."""
+        self._about_to_read(path, within)
+        return read_file(path, limit, follow=follow, within=within)
+
+    def read_settled_json(
+        self, path: AnyPath, limit: int, *, within: AnyPath | None = None
+    ) -> tuple[bytes, float, object]:
+        """Bytes, mtime and JSON of a file whose writer is done, or StateUnreadable; see `regular`."""
+        self._about_to_read(path, within)
+        return read_settled_json(path, limit, within=within)
+
+    def _about_to_read(self, path: AnyPath, within: AnyPath | None) -> None:
+        self.note(path, fingerprints.READ)
+        if within is not None:
+            self.note_way(path)
+
+
+UNRECORDED = Inputs()
+
+
+class RecordedInputs(Inputs):
+    """Records every path that is looked at, with its fingerprint from just before the first look."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, tuple[int, fingerprints.Fingerprint]] = {}
+        self.untrackable = False
+        self._resolved: dict[str, str] = {}
+
+    def note(self, path: AnyPath, how: int = fingerprints.SEEN) -> None:
+        name = os.path.join(os.getcwd(), os.fsdecode(path))
+        known = self.seen.get(name)
+        if known is not None and known[0] >= how:
+            return
+        self.seen[name] = (how, fingerprints.fingerprint(name, how))
+        if how == fingerprints.LISTED:
+            self._note_links_in(name)
+
+    def _note_links_in(self, folder: str) -> None:
+        """A listing itself says whether an entry is a folder; for a link, what it leads to says so."""
+        try:
+            with os.scandir(folder) as found:
+                links = [entry.path for entry in found if entry.is_symlink()]
+        except OSError:
+            return
+        for link in links:
+            self.note(link)
+
+    def note_way(self, path: AnyPath) -> None:
+        self._resolve(os.path.join(os.getcwd(), os.fsdecode(path)), _MOST_LINKS)
+
+    def _resolve(self, path: str, most: int) -> str:
+        """Resolve *path* like `os.path.realpath`, and record every path that this looks at."""
+        if path in self._resolved or not most:
+            return self._resolved.get(path, path)
+        parent, name = os.path.split(path)
+        if parent == path:
+            return path
+        folder = self._resolve(parent, most)
+        real = os.path.normpath(os.path.join(folder, name))
+        self.note(real)
+        try:
+            if stat.S_ISLNK(os.lstat(real).st_mode):
+                real = self._resolve(os.path.join(folder, os.readlink(real)), most - 1)
+        except (OSError, ValueError):
+            pass  # nothing lies there, which is noted
+        self._resolved[path] = real
+        return real
+
+    def cannot_track(self) -> None:
+        self.untrackable = True
+
+
+MOST = 10_000  # names and folders that are looked at for all globs of a project together
+
+
+class Search:
+    """What globs match below one folder, until too much was looked at."""
+
+    def __init__(self, root: str | os.PathLike[str], inputs: Inputs = UNRECORDED) -> None:
+        self._root = os.fspath(root)
+        self._inputs = inputs
+        self._left = MOST
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was given up."""
+        return self._left < 0
+
+    def find(self, pattern: str) -> Iterator[str]:
+        """Paths below the folder, with forward slashes, in no order; links are followed."""
+        parts = [part for part in pattern.split("/") if part not in {"", "."}]
+        # By hand: with links to folders above, a glob of many parts has no end.
+        waiting = [("", 0)] if parts else []
+        while waiting and not self.is_over:
+            inside, at = waiting.pop()
+            self._left -= 1
+            last = at + 1 == len(parts)
+            for name in self._named(inside, parts[at], folders=not last):
+                if last:
+                    yield f"{inside}{name}"
+                else:
+                    waiting.append((f"{inside}{name}/", at + 1))
+
+    def _named(self, inside: str, part: str, *, folders: bool) -> list[str]:
+        folder = os.path.join(self._root, inside)
+        if not glob.has_magic(part):
+            is_there = self._inputs.is_dir if folders else self._inputs.exists
+            return [part] if is_there(os.path.join(folder, part)) else []
+        self._inputs.note(folder, fingerprints.LISTED)
+        try:
+            with os.scandir(folder) as found:
+                entries = list(itertools.islice(found, self._left + 1))
+        except OSError:
+            return []
+        self._left -= len(entries)
+        names = [entry.name for entry in entries if not folders or _is_dir(entry)]
+        if not part.startswith("."):
+            names = [name for name in names if not name.startswith(".")]
+        return fnmatch.filter(names, part)
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

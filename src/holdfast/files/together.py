@@ -1,0 +1,162 @@
+"""Several files that change as one, although a process may be killed between two of them.
+
+What is to be written is noted first, whole, in a file of our own; then the files are written one by
+one, and the note is removed. Whoever takes the lock next and finds a note brings it to an end. A
+write that fails, because a disk is full, is taken back instead: whoever was told so may try again. A file that somebody
+has changed since is left alone and named. Trying again at each command would stop all workflows of the project for it.
+
+The note lies in the project, which may have come from somewhere else. So a change does no more than a
+format allows, by the paths that are its own, and only to files that are as they were noted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from holdfast.errors import HoldfastError, StateOutOfReach, StateUnreadable, StateUnwritable
+from holdfast.files.fingerprints import digest
+from holdfast.files.ownjson import refuse_newer, stamped
+from holdfast.files.regular import read_file, read_json
+from holdfast.files.store import LARGEST, Store
+
+_LARGEST = 6 * LARGEST  # of a note, which may have come with a clone
+
+
+class Change(NamedTuple):
+    """What a file is to hold; None when it is to go."""
+
+    path: Path
+    data: bytes | None
+
+
+def write(store: Store, name: str, changes: Sequence[Change]) -> None:
+    """Make all *changes*, in their order, or none; to be called inside the lock.
+
+    Before it, what is unfinished under *name* has to be finished.
+    """
+    befores = [_content(change.path) for change in changes]
+    note = _note(store, name)
+    entries = [
+        {
+            "path": store.relative(path),
+            "before": _digest(before),
+            "after": None if data is None else data.decode("utf-8", "surrogateescape"),
+        }
+        for (path, data), before in zip(changes, befores, strict=True)
+    ]
+    noted = json.dumps(stamped({"changes": entries})).encode()
+    if len(noted) > _LARGEST:  # nobody could bring it to its end
+        raise StateUnwritable(note, f"it would be larger than {_LARGEST} bytes")
+    store.write(note, noted)
+    try:
+        for change in changes:
+            _make(store, change)
+    except HoldfastError:
+        # Where that fails as well, the note stays, and the next one goes on with it.
+        for change, before in zip(changes, befores, strict=True):
+            if _content(change.path) != before:
+                _make(store, Change(change.path, before))
+        store.remove(note, folder_too=False)
+        raise
+    store.remove(note, folder_too=False)
+
+
+def is_unfinished(store: Store, name: str) -> bool:
+    """Whether somebody was killed in the middle of a change."""
+    return store.inputs.leads_somewhere(_note(store, name))
+
+
+def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) -> list[str]:
+    """Bring what is unfinished under *name* to an end; to be called inside the lock.
+
+    Only paths, relative to the root, that are *allowed* are written. Returns what was done and what
+    could not be, one line each.
+    """
+    note = _note(store, name)
+    if not note.exists():
+        return []
+    refuse_newer(note, store.relative(note))
+    record = _record(note)
+    if not record:
+        aside = store.relative(store.set_aside(note, stamp, move=True))
+        return [f"the record of an interrupted command cannot be read; it is in {aside}"]
+    done: list[str] = []
+    left: list[str] = []
+    for path, before, data in _entries(store, record, allowed):
+        there = _digest(_content(path))
+        if there == _digest(data):
+            continue
+        if there == before:
+            _make(store, Change(path, data))
+            done.append(store.relative(path))
+        else:
+            left.append(store.relative(path))
+    lines = []
+    if done:
+        lines.append(f"an interrupted command was completed: {', '.join(done)}")
+    if left:
+        aside = store.relative(store.set_aside(note, stamp, move=True))
+        lines.append(
+            f"a command was interrupted, and since then somebody changed {', '.join(left)}; "
+            f"what it was about to write is in {aside}"
+        )
+    else:
+        store.remove(note, folder_too=False)
+    return lines
+
+
+def _record(note: Path) -> dict[str, object]:
+    """The record of an interrupted transaction; empty if it makes no sense."""
+    try:
+        record = read_json(note, _LARGEST, follow=False)
+    except StateUnreadable:
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _note(store: Store, name: str) -> Path:
+    return store.private / "unfinished" / f"{name}.json"
+
+
+def _entries(
+    store: Store, record: Mapping[str, object], allowed: Callable[[str], bool]
+) -> list[tuple[Path, str | None, bytes | None]]:
+    found: list[tuple[Path, str | None, bytes | None]] = []
+    changes = record.get("changes")
+    for change in changes if isinstance(changes, list) else ():
+        match change:
+            case {
+                "path": str(name),
+                "before": str() | None as before,
+                "after": str() | None as after,
+            } if allowed(name) and ".." not in name:
+                path = store.root / name
+                # Nothing is removed through a link, which may have come with the note.
+                if store.holds(path) if after is not None else store.is_direct(path.parent):
+                    data = None if after is None else after.encode("utf-8", "surrogateescape")
+                    found.append((path, before, data))
+    return found
+
+
+def _make(store: Store, change: Change) -> None:
+    if change.data is None:
+        store.remove(change.path, folder_too=False)
+    else:
+        store.write(change.path, change.data)
+
+
+def _content(path: Path) -> bytes | None:
+    """What the file holds; None where there is none to read. Out of reach is not the same as gone."""
+    try:
+        return read_file(path, _LARGEST, follow=False)[0]
+    except StateOutOfReach:
+        raise
+    except StateUnreadable:
+        return None
+
+
+def _digest(data: bytes | None) -> str | None:
+    return None if data is None else digest(data)

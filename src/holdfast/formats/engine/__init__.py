@@ -1,0 +1,1 @@
+"""What all workflow formats share."""

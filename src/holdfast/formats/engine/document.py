@@ -1,0 +1,291 @@
+"""A JSON document that others write, too: read with tolerance, and written with only what changed.
+
+What a format's document names is checked as far as we act on it. Everything else stays, and so does
+the order in which somebody wrote it: a written file differs from the one that was read by what
+changed. Files come from jq and from hands, so models built with these types read what is meant.
+A value that cannot be what its field asks for costs that field alone: it has its default, the file keeps
+what stood there, and `odd` has it. With EXACT as the context nothing of that is done, for `inspect`.
+
+Beside its states a document may ask for an index: what there is, at a glance. The states are what
+counts. The index follows them, and is written when it differs from them: missing, wrong or old. That it
+cannot be written must not make a change seem to have failed, since somebody would then make it again;
+the next command tries once more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+
+from holdfast import clock
+from holdfast.errors import StateUnreadable, StateUnwritable
+from holdfast.files.store import LARGEST, Store
+from holdfast.formats.engine.workflow import Place
+
+EXACT = "exact"
+_LARGEST_INDEX = 2 * LARGEST  # tens of thousands of workflows
+
+
+def tolerant(meant: Callable[[Any], Any]) -> BeforeValidator:
+    """Read a value as *meant* takes it, unless it is to be taken exactly."""
+
+    def read_as_meant(value: object, info: ValidationInfo) -> object:
+        return value if info.context == EXACT else meant(value)
+
+    return BeforeValidator(read_as_meant)
+
+
+def plain(value: str) -> str:
+    """ "In Progress" as in_progress."""
+    return "_".join(value.lower().replace("-", " ").split())
+
+
+def word(known: Mapping[str, str], otherwise: str | None = None) -> BeforeValidator:
+    """A word in another spelling, or one of *known* for the word that the document has.
+
+    What is not known is taken as *otherwise*, where that is given.
+    """
+
+    def meant(value: object) -> object:
+        if not isinstance(value, str):
+            return otherwise or value
+        return known.get(plain(value), otherwise or plain(value))
+
+    return tolerant(meant)
+
+
+def shaped(kind: type[list[Any] | dict[str, Any]]) -> BeforeValidator:
+    """Null, or another shape, is an empty one."""
+    return tolerant(lambda value: value if isinstance(value, kind) else kind())
+
+
+def by_name(field: str) -> BeforeValidator:
+    """A bare text stands for an object that says no more than that; another shape says nothing."""
+
+    def meant(value: object) -> object:
+        if isinstance(value, dict):
+            return value if value.get(field) is not None else {**value, field: ""}
+        return {field: value if isinstance(value, str) else ""}
+
+    return tolerant(meant)
+
+
+def one_of(*words: str) -> AfterValidator:
+    """A word that nobody here acts on: another one is kept, and told by `inspect`."""
+
+    def known(value: str, info: ValidationInfo) -> str:
+        if info.context == EXACT and value not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return value
+
+    return AfterValidator(known)
+
+
+def _texts(value: object) -> list[str]:
+    return [str(item) for item in value if item is not None] if isinstance(value, list) else []
+
+
+Texts = Annotated[list[str], tolerant(_texts)]
+
+
+def moment(value: object) -> datetime | None:
+    """The time that a file states, with whatever offset; None when it is none."""
+    return clock.parse(value) if isinstance(value, str) else None
+
+
+def iso_time(now: datetime) -> str:
+    """Whole seconds, as `date -Iseconds` has them: fractions would make ours the later ones."""
+    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _time(value: object, info: ValidationInfo) -> object:
+    if info.context == EXACT and moment(value) is None and value is not None:
+        raise ValueError("a time in ISO 8601, such as 2025-01-08T20:00:00Z")
+    return value
+
+
+Time = Annotated[Any, AfterValidator(_time), Field(description="a time in ISO 8601")]
+
+
+class Open(BaseModel):
+    """An object of a document; members that it does not name are kept."""
+
+    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, value: Any, info: ValidationInfo) -> Any:
+        if info.context == EXACT or not isinstance(value, dict):
+            return value
+        return {name: member for name, member in value.items() if member is not None}
+
+
+class Document(Open):
+    """A whole file."""
+
+    # What may be used in place of an odd value that has no default; fields are called "workflow.id".
+    instead: ClassVar[Mapping[str, Any]] = {}
+
+    _source: dict[str, Any] = PrivateAttr(default_factory=dict)  # the JSON that it was read from
+    _usable: dict[str, Any] = PrivateAttr(default_factory=dict)  # the same without odd values
+    _odd: Sequence[ErrorDetails] = PrivateAttr(())
+
+    @classmethod
+    def of_json(cls, data: dict[str, Any]) -> Self:
+        """The document in *data*, so that what is written keeps its order; or ValidationError."""
+        usable, odd, first = data, list[ErrorDetails](), None
+        while True:
+            try:
+                document = cls.model_validate(usable)
+            except ValidationError as error:
+                first = first or error
+                wrong, usable = error.errors(include_url=False), deepcopy(usable)
+                if not all(_take_out(usable, item, cls.instead) for item in wrong):
+                    raise first from None
+                odd += wrong
+                continue
+            document._source, document._usable, document._odd = data, usable, odd  # noqa: SLF001
+            return document
+
+    @property
+    def source(self) -> Mapping[str, Any]:
+        """The JSON that it was read from, which it may have changed since."""
+        return self._source
+
+    @property
+    def odd(self) -> Sequence[ErrorDetails]:
+        """The values that could not be used, and why."""
+        return self._odd
+
+    def to_json(self) -> dict[str, Any]:
+        """What is written: the JSON that was read, with what has changed since."""
+        now = _dumped(self)
+        if not self._source:
+            return now
+        read = _dumped(type(self).model_validate(self._usable))
+        result: dict[str, Any] = _changed(self._source, read, now)
+        return result
+
+    def encode(self) -> bytes:
+        return encoded(self.to_json())
+
+
+# Of these nothing can be taken out, or too much.
+_WHOLE = {"missing", "too_long", "list_type", "dict_type"}
+
+
+def _take_out(data: Any, wrong: ErrorDetails, instead: Mapping[str, Any]) -> bool:
+    """Take the *wrong* value out of *data*; False where it is not there, or cannot be done without."""
+    holder: Any = None
+    last: Any = None
+    try:
+        for last in wrong["loc"]:
+            holder, data = data, data[last]
+    except (LookupError, TypeError):
+        return False
+    where = ".".join(map(str, wrong["loc"]))
+    if where in instead:
+        holder[last] = instead[where]
+    elif isinstance(holder, list) and wrong["type"] == "model_type":
+        holder[last] = {}  # the items behind it keep their places
+    elif isinstance(holder, dict) and wrong["type"] not in _WHOLE:
+        del holder[last]
+    else:
+        return False
+    return True
+
+
+def encoded(data: object) -> bytes:
+    """JSON as our files have it."""
+    text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _dumped(document: Document) -> dict[str, Any]:
+    return document.model_dump(by_alias=True, exclude_unset=True)
+
+
+def _changed(source: Any, read: Any, now: Any) -> Any:
+    """*source*, which was understood as *read*, with what is different *now*."""
+    if now == read:
+        return source
+    if isinstance(source, dict) and isinstance(read, dict) and isinstance(now, dict):
+        kept = [key for key in source if key in now or key not in read]
+        new = [key for key in now if key not in source]
+        return {
+            key: _changed(source.get(key), read.get(key), now[key]) if key in now else source[key]
+            for key in (*kept, *new)
+        }
+    if isinstance(source, list) and isinstance(read, list) and isinstance(now, list):
+        if len(now) < len(read) == len(source):
+            return _shortened(source, read, now)
+        known = min(len(source), len(read), len(now))
+        return [*map(_changed, source[:known], read, now), *now[known:]]
+    return now
+
+
+def _shortened(source: list[Any], read: list[Any], now: list[Any]) -> list[Any]:
+    """Each item as it stood, wherever it stands now: one taken out lends nothing to the next."""
+    left = list(zip(read, source, strict=True))
+    result = []
+    for item in now:
+        at = next((at for at, (was, _) in enumerate(left) if was == item), None)
+        result.append(item if at is None else left.pop(at)[1])
+    return result
+
+
+def update_index(
+    place: Place,
+    path: Path,
+    entries: Iterable[Mapping[str, Any]],
+    *,
+    list_field: str,
+    id_field: str,
+    head: Mapping[str, Any] | None = None,
+    stamped: Mapping[str, Any] | None = None,
+) -> None:
+    """Have the index at *path* list *entries*; inside the lock, after the states were written.
+
+    A new one begins with *head*; each that is written has what is *stamped*.
+    """
+    store, data = place.store, _read_index(place.store, path)
+    known = (data or {}).get(list_field)
+    before = {
+        entry[id_field]: entry
+        for entry in (known if isinstance(known, list) else [])
+        if isinstance(entry, dict) and isinstance(entry.get(id_field), str)
+    }
+    now = [{**before.get(entry[id_field], {}), **entry} for entry in entries]
+    if data is not None and known == now:
+        return
+    with contextlib.suppress(StateUnwritable):
+        if data is None and store.exists(path):
+            store.set_aside(path, place.stamp, move=True)
+        content = {**(head or {}), **(data or {}), **(stamped or {}), list_field: now}
+        store.write(path, encoded(content))
+
+
+def _read_index(store: Store, path: Path) -> dict[str, Any] | None:
+    try:
+        data = store.read_json(path, _LARGEST_INDEX)[2] if store.holds(path) else None
+    except StateUnreadable:
+        return None
+    return data if isinstance(data, dict) else None

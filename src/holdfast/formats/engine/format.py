@@ -1,0 +1,403 @@
+"""The engine of every format: looking, surveying, changing, copies, standing, inspection, rows.
+
+A format derives from StateFormat. It says where its files lie (`folders`) and what they are read as
+(`kind`), what makes a workflow a finished one (`ended`), what to tell of it (`briefing`, `describe`), and
+how one is ended (`complete`). All else is done here, and a format overrides what is truly its own.
+
+Rule 1: Nothing is written on what was read outside the lock. A survey looks, and if something is due it
+        takes the lock, looks again and saves. A change looks inside the lock.
+Rule 2: A file that others write is never touched by a survey: hooks keep copies, in our own folder.
+Rule 3: A change is made on the workflow as it is now, and what is written can be read again. A file that
+        is broken is set aside first. One with a wrong field is not changed: somebody has to correct it.
+Rule 4: What was interrupted is brought to its end before anything else is done, and somebody is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from typing import (
+    Any,
+    ClassVar,
+    Concatenate,
+    Generic,
+    NamedTuple,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    cast,
+)
+
+from holdfast import clock
+from holdfast.errors import (
+    HoldfastError,
+    IllegalMove,
+    NoSuchWorkflow,
+    StateOutOfReach,
+    StateUnreadable,
+)
+from holdfast.files import together
+from holdfast.files.regular import decode_json
+from holdfast.files.store import COMMAND_WAIT, LARGEST, Store
+from holdfast.formats import signs
+from holdfast.formats.engine import looking
+from holdfast.formats.engine.document import EXACT, Document, iso_time
+from holdfast.formats.engine.looking import E, F, LoadedFile, Looking, Unusable, standing_by_age
+from holdfast.formats.engine.strictness import objections, strictly
+from holdfast.formats.engine.workflow import (
+    Briefing,
+    Place,
+    Report,
+    Standing,
+    Survey,
+    Workflow,
+    branch_mismatch,
+)
+from holdfast.records import ledger
+
+S = TypeVar("S")  # what moves work on
+P = ParamSpec("P")
+
+
+class Changed(NamedTuple, Generic[E]):
+    """A workflow after a change."""
+
+    entry: E
+    lines: tuple[str, ...] = ()  # what else was done: finished, reconciled, recovered
+    before: E | None = None  # None where it was begun
+
+
+class StateFormat(Looking[E, F], Generic[S, E, F]):
+    """One format; see the top of the module. The first members are what each one brings."""
+
+    group: str = ""  # its group of commands
+    personal: bool = True  # whether the states are one person's, so that git should ignore them
+    notes_compactions: bool = False  # whether `resumed` writes anything
+    copied: str = ""  # the folder or file below the root that copies are kept of; else folders[0]
+    counts_by_path: bool = False  # whether all JSON that lies where states lie is meant as one
+    # Fields that a strict reader asks for, and what is expected there.
+    required: ClassVar[Mapping[str, str]] = {}
+
+    @abstractmethod
+    def ended(self, entry: E) -> str:
+        """Why *entry* is finished, in one line; empty where it is not."""
+
+    @abstractmethod
+    def briefing(self, place: Place, entry: E, standing: Standing) -> Briefing:
+        """Where *entry* stands and what comes next."""
+
+    @abstractmethod
+    def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+        """End *workflow*, as its document asks; what to say of it, one line each."""
+
+    # What a format may bring beside them.
+
+    def describe(self, place: Place, entry: E, standing: Standing) -> dict[str, Any]:
+        """Fields of the Workflow that are this format's own."""
+        return {}
+
+    def notes(self, found: F) -> list[str]:
+        """More that the person has to be told, one line each."""
+        return []
+
+    def refuse(self, found: F, entry: E) -> None:
+        """Raise where *entry* may not be changed."""
+
+    def touch_move(self, state: S, _at: str, /) -> S:
+        """The move that is made when somebody goes on with a workflow; writing it anew may do."""
+        return state
+
+    def event(self, move: Callable[..., S]) -> str:
+        """How the log of a workflow calls *move*."""
+        return ""
+
+    def follow(
+        self, place: Place, before: E, after: E, event: str, given: Mapping[str, Any], /
+    ) -> None:
+        """What has to follow a move inside the lock, such as an index; *given* are its arguments by name."""
+
+    def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
+        """A session goes on after a compaction at *compacted*; write it down if the document asks."""
+
+    def owns(self, path: str) -> bool:
+        """Whether a change of several files, which was interrupted, may write *path* below the root."""
+        return False
+
+    def beyond_types(self, state: Any) -> Iterable[str]:
+        """What a strict reader objects to in a state whose fields are all of the right type."""
+        return ()
+
+    # Surveying.
+
+    def survey(self, place: Place) -> Survey:
+        """Find all workflows, and whether something is due. Nothing is written."""
+        found = self.look(place)
+        return self._fill(found, Survey(due=self.is_interrupted(place) or self.is_due(found)))
+
+    def save_due(self, place: Place, survey: Survey, wait: float) -> None:
+        """Save what is due by *survey*, which tells afterwards what came of it."""
+        if survey.due:
+            try:
+                with place.store.lock(wait):
+                    survey.notes = self.finish_interrupted(place)
+                    if survey.notes:  # not every hook can tell the person
+                        ledger.tell_later(place.store, survey.notes)
+                    found = self.look(place)
+                    try:
+                        self.save(found, survey)
+                    finally:
+                        self._fill(found, survey)
+            except HoldfastError as error:
+                survey.failure = error
+        if self.kind.row:
+            place.rows.save()
+
+    def _fill(self, found: F, survey: Survey) -> Survey:
+        survey.workflows, survey.looked = self.workflows(found), self.looked(found)
+        survey.notes += [*self.unreadable(found), *self.notes(found)]
+        return survey
+
+    def is_due(self, found: F) -> bool:
+        """Whether `save` has something to do."""
+        return any(self._copies_due(found))
+
+    def save(self, found: F, survey: Survey) -> None:
+        """Save what is due; inside the lock."""
+        store = found.place.store
+        changed, gone = self._copies_due(found)
+        for path in gone:
+            store.forget(path)
+        for file in changed:
+            store.keep(file.path, file.raw, self.previous(store, file))
+
+    def _copies_due(self, found: F) -> tuple[list[LoadedFile[Any]], list[Path]]:
+        """The files that have changed since they were copied, and those of copies that are gone.
+
+        Another run may get a file of the same name.
+        """
+        store, gone = found.place.store, self.has_gone(found)
+        copied = found.copied = store.copied_at(self.copied or self.folders[0])
+        there = {str(file.path): file for file in self.to_copy(found)}
+        # A listing leaves out names that are too long for one, or spells them otherwise.
+        newer = [file for path, file in there.items() if copied.get(path, -1.0) < file.mtime]
+        newer = [file for file in newer if not store.copied_since(file.path, file.mtime)]
+        newer = [file for file in newer if not store.newer_copies_warning(file.path)]
+        left = sorted(path for path in copied if path not in there and gone(path))
+        return [file for file in newer if not file.problems], [*map(Path, left)]
+
+    def previous(self, store: Store, file: LoadedFile[Any]) -> bytes | None:
+        """What is kept behind a copy of *file*: what there was before."""
+        before = store.copies(file.path)
+        return before.good.encode() if before else None
+
+    def to_copy(self, found: F) -> Iterable[LoadedFile[Any]]:
+        """The files that there should be a copy of."""
+        return [file for entry in found.entries for file in self.files(entry)]
+
+    def has_gone(self, found: F) -> Callable[[str], bool]:
+        """Tells whether the file of a copy is gone, so that its copy is forgotten."""
+        return lambda path: not found.place.store.inputs.leads_somewhere(path)
+
+    def workflows(self, found: F) -> list[Workflow]:
+        """What choosing and restoring see of it."""
+        ignored = found.ignored
+        return [self.workflow(found.place, entry, ignored) for entry in self.listed(found)]
+
+    def listed(self, found: F) -> list[E]:
+        """The workflows that are told of; of a format that keeps all, there may be thousands more."""
+        return found.entries
+
+    def workflow(self, place: Place, entry: E, ignored: Collection[str] | None = None) -> Workflow:
+        """*entry* in the terms that all formats share; *ignored* has the keys of those to be left alone."""
+        if ignored is None:
+            ignored = ledger.load(place.store).ignored
+        standing, remark = self.standing(place, entry, ignored)
+        own = None if standing == "finished" else place.branch_now(entry.branch)
+        mismatch = branch_mismatch(own, place.branch)
+        fields = {
+            "created_at": entry.created_at,
+            "branch": own,
+            "remark": remark,
+            "cautions": (mismatch,) if mismatch else (),
+            "saved_at": clock.from_mtime(entry.mtime),
+            **self.describe(place, entry, standing),
+        }
+        odd = (line for file in self.files(entry) for line in file.odd)
+        return Workflow(
+            format=self.name,
+            key=entry.key,
+            name=entry.name,
+            standing=standing,
+            brief=partial(self.briefing, place, entry, standing),
+            changed_at=min(entry.changed_at, place.now),
+            **{**fields, "cautions": (*fields["cautions"], *odd)},
+        )
+
+    def standing(
+        self, place: Place, entry: E, ignored: Collection[str] = ()
+    ) -> tuple[Standing, str]:
+        """How *entry* stands, and one line why it is not active."""
+        ended = self.ended(entry)
+        if ended:
+            return "finished", ended
+        if entry.key in ignored:
+            return "ignored", f"ignored. To resume it: holdfast resume {entry.name!r}"
+        return standing_by_age(entry, place)
+
+    def looked(self, found: F) -> list[tuple[str, str]]:
+        """The paths that were looked at, and what was found there."""
+        relative = found.place.store.relative
+        states = [
+            (relative(entry.path), f"state of {entry.name!r}") for entry in self.listed(found)
+        ]
+        return states + [(relative(file.path), file.reason) for file in found.unusable]
+
+    def unreadable(self, found: F) -> list[str]:
+        """What the person has to be told of files that could not be read."""
+        files = [file for entry in self.listed(found) for file in self.files(entry)]
+        return looking.unreadable(found.place.store, files, found.unusable)
+
+    # Changing.
+
+    def change(
+        self,
+        place: Place,
+        key: str,
+        move: Callable[Concatenate[S, str, P], S],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> Changed[E]:
+        """Make *move* on the workflow *key* as it is now: change(place, key, complete_task, 3)."""
+        with self.locked(place) as lines:
+            entry = self.changeable(place, key)
+            event = self.event(move)
+            step = partial(move, entry.state, iso_time(place.now))
+            given = signature(step).bind(*arguments, **named).arguments
+            after = step(*arguments, **named)
+            changed = self.put(place, entry.path, after, entry)
+            self.follow(place, entry, changed, event, given)
+            unreadable = looking.unreadable(place.store, self.files(entry), ())
+            return Changed(changed, (*lines, *unreadable), entry)
+
+    def touch(self, place: Place, workflow: Workflow) -> None:
+        """Somebody goes on with *workflow*, so that it is not stale any more."""
+        self.change(place, workflow.key, self.touch_move)
+
+    @contextlib.contextmanager
+    def locked(self, place: Place, wait: float = COMMAND_WAIT) -> Iterator[list[str]]:
+        """The lock, and what was interrupted and is finished; a command that is refused cannot tell it."""
+        with place.store.lock(wait):
+            finished = self.finish_interrupted(place)
+            try:
+                yield finished
+            except HoldfastError:
+                ledger.tell_later(place.store, finished)
+                raise
+
+    def is_interrupted(self, place: Place) -> bool:
+        """Whether somebody was killed in the middle of a change."""
+        return together.is_unfinished(place.store, self.name)
+
+    def finish_interrupted(self, place: Place) -> list[str]:
+        """Bring an interrupted change to its end, inside the lock; what to say of it."""
+        return together.finish(place.store, self.name, self.owns, place.stamp)
+
+    def changeable(self, place: Place, key: str) -> E:
+        """The workflow *key*, where it can be changed; inside the lock."""
+        found = self.look(place)
+        known = found.find(key)
+        lost = (file for file in found.unusable if file.is_ours and self.key_of(file.path) == key)
+        entry = self.read(place.store, known.path) if known else next(lost, None)
+        if isinstance(entry, Unusable):
+            raise StateUnreadable(entry.path, entry.reason)
+        if entry is None:
+            raise NoSuchWorkflow("the workflow no longer exists", hint="See holdfast list.")
+        for file in self.files(entry):
+            if file.problems and not file.broken:
+                raise StateUnreadable(file.path, file.problems[0])
+        self.refuse(found, entry)
+        return entry
+
+    def key_of(self, path: Path) -> str:
+        """The key of the workflow at *path*."""
+        return f"{self.name}:{path.stem}"
+
+    def put(self, place: Place, path: Path, state: S, before: E | None = None) -> E:
+        """Write *state* to *path*, in the place of *before*; inside the lock."""
+        written = self.written(place, path, state)
+        previous = before if isinstance(before, LoadedFile) else None
+        if previous and previous.broken:
+            self.set_aside(place, path)
+        place.store.write(path, written.raw)
+        place.store.keep(path, written.raw, previous.raw if previous else None)
+        entry: E = written
+        return entry
+
+    def set_aside(self, place: Place, path: Path) -> Path:
+        """Keep what lies at *path*, which is about to be written. It stays there until then, if it can."""
+        try:
+            return place.store.set_aside(path, place.stamp, move=False)
+        except StateOutOfReach:
+            raise
+        except StateUnreadable:
+            return place.store.set_aside(path, place.stamp, move=True)
+
+    def written(self, place: Place, path: Path, state: S) -> Any:
+        """The file at *path* once *state* is written; IllegalMove where it could not be read again."""
+        try:
+            encoded = cast(Document, state).encode()
+            again = self.kind.parse(encoded)
+        except ValueError as error:
+            raise IllegalMove(
+                f"the state could not be read again: {error}",
+                hint="Put nested or long data into files, and give their paths.",
+            ) from error
+        if len(encoded) > LARGEST:
+            raise IllegalMove(
+                f"the state would be larger than {LARGEST // 2**20} MB",
+                hint="Put texts into files, and give their paths.",
+            )
+        return self.kind.loaded(path, encoded, place.now.timestamp(), again)
+
+    # Inspecting.
+
+    def inspect(self, path: Path, raw: bytes) -> Report | None:
+        """What is wrong with *raw*; None when it is not this format's."""
+        real = path.resolve()
+        try:
+            data = decode_json(raw)
+        except ValueError as error:
+            return Report(self.name, (f"not JSON: {error}",)) if self.lies_there(real) else None
+        if not isinstance(data, dict):
+            meant = self.counts_by_path and self.lies_there(real)
+            problem = f"expected an object, found {type(data).__name__}"
+            return Report(self.name, (problem,)) if meant else None
+        problems = self.problems(real, data)
+        if problems is None:
+            return None
+        return Report(self.name, (*dict.fromkeys(problems),), self.newer(path, data))
+
+    def lies_there(self, path: Path) -> bool:
+        """Whether *path* is where a state of this format lies, whatever is in it."""
+        return any(path.match(pattern) for pattern in signs.STATE_FILES.get(self.name, ()))
+
+    def newer(self, path: Path, data: dict[str, Any]) -> str:
+        """What to say where a newer Holdfast keeps *data*, and so knows better."""
+        return ""
+
+    def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
+        """What a strict reader of the document objects to in *data*; None where it is not ours."""
+        if not self.kind.has_shape(data):
+            return None
+        wrong = list(objections(self.kind.model, data, self.required))
+        if not strictly(self.kind.model, data):
+            wrong += self.beyond_types(self.kind.model.model_validate(data, context=EXACT))
+        return wrong
+
+
+AnyFormat: TypeAlias = StateFormat[Any, Any, Any]

@@ -1,1 +1,0 @@
-"""Markdown as its readers see it, for formats that take something from it."""

@@ -1,0 +1,198 @@
+"""The limits of a run: how much is used, when it warns and when it stops; and its remarks.
+
+Cost, time and the iterations of each task count against their limits with every update. At 75 and 90 %
+a line is added to the warnings, each once; of a step over both, the higher one. What has reached its
+limit stops the run: until the limit is extended, every command that updates says so, and no task is
+begun. Elapsed time is the time since the start, without pauses.
+
+A remark is a line among the warnings for which the document has no field:
+
+    Paused since 2026-01-15T12:40:00Z: waiting for a review
+    Paused from 2026-01-15T12:40:00Z to 2026-01-15T13:10:00Z: waiting for a review
+    Extended max_cost from $10 to $15 at 2026-01-15T13:10:00Z: two more endpoints
+    Failed at 2026-01-15T13:30:00Z: the service is down
+
+A pause is no status: the document has none for it, and readers that know only the document's words would
+stumble over another. Remarks are read again, so that time that was paused does not count; they come
+back with a snapshot, and whoever edits the file can correct them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Literal, NamedTuple, TypeAlias
+
+from holdfast.errors import IllegalMove
+from holdfast.formats.engine.document import moment
+from holdfast.formats.engine.strictness import odd_values
+from holdfast.formats.orchestrator.model import State, format_elapsed, parse_duration, parse_money
+
+Bound: TypeAlias = Literal["max_cost", "max_time", "max_iterations_per_task"]
+LEVELS = (75, 90, 100)  # percent
+
+_PAUSED_SINCE = re.compile(r"\APaused since (\S+?)(?=: |\Z)")
+_PAUSED = re.compile(r"Paused (?:since (\S+?)|from (\S+) to (\S+?))(?:: (.*))?", re.DOTALL)
+_FAILED = re.compile(r"Failed at \S+?: (.*)", re.DOTALL)
+_LONGEST = 10.0**10  # seconds
+
+
+class Use(NamedTuple):
+    """How much of one limit is used."""
+
+    bound: Bound
+    what: str  # "Cost", "Iterations of task 2.1"
+    used: str
+    limit: str
+    percent: int  # rounded down, so that only all of it is 100
+
+    @property
+    def level(self) -> int:
+        """The highest of LEVELS that is reached; 0 for none."""
+        return max((level for level in LEVELS if self.percent >= level), default=0)
+
+    @property
+    def reached(self) -> bool:
+        return self.percent >= 100
+
+    @property
+    def text(self) -> str:
+        """$0.75 of $10 (7%)."""
+        return f"{self.used} of {self.limit} ({self.percent}%)"
+
+
+class LimitReached(IllegalMove):
+    """A limit of the run is reached, so that whoever called has to stop."""
+
+    exit_code = 3
+
+    def __init__(self, uses: Sequence[Use], remark: str = "") -> None:
+        reached = "; ".join(f"{use.what.lower()} {use.text}" for use in uses)
+        bound = uses[0].bound.replace("_", "-").removesuffix("-per-task")
+        super().__init__(
+            f"STOP: a limit is reached, {reached}.{remark and f' {remark}'}",
+            hint="Ask the person. To go on with a higher limit: "
+            f"holdfast orchestrate extend --{bound} LIMIT REASON; "
+            "else holdfast orchestrate pause REASON, or fail REASON.",
+        )
+
+
+def elapsed(state: State, now: datetime) -> timedelta:
+    """How long the run has been worked on, as of *now* or of its end."""
+    started, ended = moment(state.orchestrator.start_time), moment(state.orchestrator.end_time)
+    if started is None:
+        return parse_duration(state.safety_bounds.elapsed_time)
+    until = ended if state.over and ended else now
+    paused = 0.0
+    for begun, over, _ in _pauses(state):
+        since = moment(begun)
+        if since:
+            paused += max((min(moment(over) or until, until) - since).total_seconds(), 0)
+    # By hand there may be any number of pauses, of any length.
+    return max(until - started - timedelta(seconds=min(paused, _LONGEST)), timedelta(0))
+
+
+def uses(state: State, now: datetime) -> list[Use]:
+    """Cost, time, and the iterations of each task that is worked on, as far as they have a limit."""
+    bounds, found = state.safety_bounds, list[Use]()
+    if bounds.max_cost is not None:
+        percent = _percent(parse_money(bounds.cost_so_far), parse_money(bounds.max_cost))
+        found.append(Use("max_cost", "Cost", bounds.cost_so_far, bounds.max_cost, percent))
+    if bounds.max_time is not None:
+        spent, limit = elapsed(state, now), parse_duration(bounds.max_time)
+        percent = _percent(int(spent.total_seconds()), int(limit.total_seconds()))
+        found.append(Use("max_time", "Time", format_elapsed(spent), bounds.max_time, percent))
+    most = bounds.max_iterations_per_task
+    if most is not None and not state.over:
+        for task, count in iterations(state).items():
+            what, percent = f"Iterations of task {task}", _percent(count, most)
+            found.append(Use("max_iterations_per_task", what, str(count), str(most), percent))
+    return found
+
+
+def iterations(state: State) -> dict[str, int]:
+    """Of each task that is worked on, and of the current one."""
+    waiting = {pending.task for pending in state.left}
+    found = {agent.task: agent.iteration for agent in state.workers if agent.task in waiting}
+    if state.current:  # also one without an id
+        used = found.get(state.current_id, 0)
+        found[state.current_id] = max(used, state.iteration)
+    return found
+
+
+def _percent(used: Decimal | int, limit: Decimal | int) -> int:
+    return int(used * 100 // limit) if limit else 100
+
+
+def reached(state: State, now: datetime) -> list[Use]:
+    """The limits that stop the run; none once it has ended."""
+    return [] if state.over else [use for use in uses(state, now) if use.reached]
+
+
+def refuse_stopped(state: State, at: str) -> None:
+    for wrong in (line for line in odd_values(state) if line.startswith("max_")):
+        raise IllegalMove(
+            f"{wrong}. Nothing was begun.",
+            hint="Correct it, or set it: holdfast orchestrate extend --max-cost, --max-time or "
+            "--max-iterations LIMIT REASON",
+        )
+    found = reached(state, datetime.fromisoformat(at))
+    if found:
+        raise LimitReached(found, "Nothing was begun.")
+
+
+def updated(state: State, now: datetime) -> State:
+    """*state* with the elapsed time, and with the warnings that are due."""
+    after = state.model_copy(deep=True)
+    bounds = after.safety_bounds
+    bounds.elapsed_time = format_elapsed(elapsed(after, now))
+    if not after.over:
+        for use in uses(after, now):
+            # Nothing is due where the line, or one of a higher level, was given before.
+            lines = [f"{use.what} at {level}% of limit" for level in LEVELS if level >= use.level]
+            if use.level and not set(lines) & set(bounds.warnings):
+                bounds.warnings = [*bounds.warnings, lines[0]]
+    return after
+
+
+def forget_warnings(state: State, bound: Bound) -> None:
+    """Remove the warnings of *bound*, which is another one now."""
+    begins = {"max_cost": "Cost at ", "max_time": "Time at "}.get(bound, "Iterations of task ")
+    bounds = state.safety_bounds
+    bounds.warnings = [
+        line
+        for line in bounds.warnings
+        if not (line.startswith(begins) and line.endswith("% of limit"))
+    ]
+
+
+# Remarks.
+
+
+def remark(state: State, line: str) -> None:
+    state.safety_bounds.warnings = [*state.safety_bounds.warnings, " ".join(line.split())]
+
+
+def end_pause(state: State, at: str) -> None:
+    bounds, ended = state.safety_bounds, rf"Paused from \1 to {at}"
+    bounds.warnings = [_PAUSED_SINCE.sub(ended, line) for line in bounds.warnings]
+
+
+def pause(state: State) -> tuple[str, str] | None:
+    """When the present pause began, and its reason; None where there is none."""
+    return next(((begun, why) for begun, over, why in _pauses(state) if not over), None)
+
+
+def _pauses(state: State) -> Iterator[tuple[str, str | None, str]]:
+    """When each began, when it was over, and its reason; the present one is not over."""
+    for line in state.safety_bounds.warnings:
+        if found := _PAUSED.fullmatch(line):
+            yield found[1] or found[2], found[3], found[4] or ""
+
+
+def failed_for(state: State) -> str:
+    """Why the run was given up; empty where that is not said."""
+    found = (_FAILED.fullmatch(line) for line in state.safety_bounds.warnings)
+    return next((remark[1] for remark in found if remark), "")

@@ -1,0 +1,1 @@
+"""What Holdfast keeps for itself: sessions, the project record, the hook log."""

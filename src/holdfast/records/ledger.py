@@ -1,0 +1,224 @@
+"""The project's record: what ended, what is ignored, which notices are due, and what is known of each workflow beyond its own file.
+
+An entry under "finished" is a tombstone: markdown that nobody has edited since does not bring the workflow back. An
+entry under "ignored" holds until `holdfast resume`. "notices" are lines that the person has not seen yet, because they
+came up where a hook has no channel to a person. "workflows" has what was observed and counted, since nothing of ours
+goes into files that are not ours alone. "folded" says how far the log of each session is in it.
+
+It is one file in our private folder of the project, read and written whole inside the project's lock, with its last
+good copy beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    TypeAdapter,
+    ValidationError,
+)
+
+from holdfast import clock
+from holdfast.errors import NewerRecord, StateOutOfReach, StateUnreadable
+from holdfast.files.ownjson import newer_version_warning, refuse_newer, stamped
+from holdfast.files.regular import read_json
+from holdfast.files.store import COMMAND_WAIT, LARGEST, Store
+
+_FILE = "ledger.json"
+_COPY = "ledger.last.json"
+_MOST_NOTICES = 10
+_MOST_WORKFLOWS = 300  # and sessions; those that were noted last
+
+Text = InstanceOf[str]  # names may hold lone surrogates, which pydantic refuses in a str
+Notes = dict[str, Any]
+
+
+class Tombstone(BaseModel):
+    """How a workflow ended."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: Text
+    at: Text
+    how: Text  # "completed" by a command, or "deleted": its state file was removed by hand
+    declared: dict[Text, Text] = {}  # by source: digest of what it said then
+    titles: dict[Text, Text] = {}  # by source: what it called the workflow
+    work: tuple[Text, ...] = ()  # digests of the checkboxes that were open, and of the phases
+    archive: Text = ""  # the last state, relative to the root
+    checkout: Text = ""  # the branch that the plan was on; "" without git
+
+
+def _entries(kind: Any) -> BeforeValidator:
+    """A mapping without the entries that are no *kind*; one odd value costs itself."""
+    adapter = TypeAdapter(kind)
+
+    def fitting(value: object) -> dict[Any, Any]:
+        found = {}
+        for key, entry in value.items() if isinstance(value, dict) else ():
+            with contextlib.suppress(ValidationError):
+                found[key] = adapter.validate_python(entry)
+        return found
+
+    return BeforeValidator(fitting)
+
+
+def _texts(value: object) -> list[str]:
+    return [line for line in value if isinstance(line, str)] if isinstance(value, list) else []
+
+
+class Ledger(BaseModel):
+    """The project record. Its tables are keyed by workflow key or by session id."""
+
+    finished: Annotated[dict[Text, Tombstone], _entries(Tombstone)] = {}
+    ignored: Annotated[dict[Text, Text], _entries(Text)] = {}  # names
+    notices: Annotated[list[Text], BeforeValidator(_texts)] = []
+    workflows: Annotated[dict[Text, Notes], _entries(dict)] = {}
+    folded: Annotated[dict[Text, dict[Text, int]], _entries(dict[Text, int])] = {}
+
+    # Not saved. `damaged`: the file was unreadable and this is its last good copy. `newer`: why the record cannot be
+    # saved, because a newer Holdfast has written it or it is out of reach.
+    damaged: bool = Field(default=False, exclude=True)
+    newer: str = Field(default="", exclude=True)
+
+    def check(self) -> None:
+        """NewerRecord when it cannot be saved, to be called before anything else is changed."""
+        if self.newer:
+            raise NewerRecord(self.newer)
+
+    def encode(self) -> bytes:
+        content = {
+            **self.model_dump(),
+            "finished": {key: stone.model_dump() for key, stone in sorted(self.finished.items())},
+            "ignored": dict(sorted(self.ignored.items())),
+            "notices": list(dict.fromkeys(self.notices))[-_MOST_NOTICES:],
+            "workflows": dict(list(self.workflows.items())[-_MOST_WORKFLOWS:]),
+            "folded": dict(list(self.folded.items())[-_MOST_WORKFLOWS:]),
+        }
+        # ASCII, so that a key or a text with a lone surrogate can be read back.
+        return (json.dumps(stamped(content), indent=1) + "\n").encode()
+
+
+_KEPT = tuple(name for name, field in Ledger.model_fields.items() if not field.exclude)
+
+
+def load(store: Store) -> Ledger:
+    """Read the project record, or its last good copy if it cannot be read."""
+    path = store.private / _FILE
+    if not store.exists(path) or not store.holds(path.parent):
+        return Ledger()
+    try:
+        return _parsed(read_json(path, LARGEST, follow=False), store.relative(path))
+    except StateUnreadable as error:
+        trouble, out_of_reach = error.reason, isinstance(error, StateOutOfReach)
+    try:
+        copy = store.private / _COPY
+        store.inputs.note(copy)
+        record = _parsed(read_json(copy, LARGEST, follow=False), store.relative(copy))
+    except StateUnreadable:
+        record = Ledger()
+    told = f"{store.relative(path)} could not be read: {trouble}"
+    if out_of_reach:  # it may be as good as ever, and newer than the copy
+        record.newer = f"{told}; nothing is noted there until it can be"
+    else:
+        record.damaged = True
+    record.notices.append(record.newer or told)
+    return record
+
+
+def _parsed(record: object, where: str) -> Ledger:
+    if not isinstance(record, dict):
+        raise StateUnreadable(_FILE, f"a JSON {type(record).__name__}, not an object")
+    found = Ledger.model_validate({key: record[key] for key in _KEPT if key in record})
+    found.newer = newer_version_warning(where, record)
+    if found.newer:
+        found.notices.append(found.newer)
+    return found
+
+
+def change(store: Store, by: Callable[[Ledger], None]) -> Ledger:
+    """Change the record as it is now *by* that; to be called inside the lock. No change writes nothing."""
+    record = load(store)
+    record.check()
+    path, copy = store.private / _FILE, store.private / _COPY
+    refuse_newer(copy, store.relative(copy))
+    before = record.encode()
+    by(record)
+    encoded = record.encode()
+    if encoded == before and not record.damaged:
+        return record
+    if record.damaged:
+        last_changed = clock.from_mtime(os.lstat(path).st_mtime)
+        store.set_aside(path, clock.for_names(last_changed), move=True)
+    store.write(path, encoded)
+    store.write(copy, encoded)
+    return record
+
+
+def save(store: Store, ledger: Ledger) -> None:
+    """Write what *ledger* says of ends, of what is ignored, and of notices; to be called inside the lock.
+
+    What was noted of workflows since it was loaded stays.
+    """
+    ledger.check()
+
+    def by(record: Ledger) -> None:
+        record.finished, record.ignored = ledger.finished, ledger.ignored
+        record.notices = ledger.notices
+
+    change(store, by)
+
+
+def tell_later(store: Store, lines: Sequence[str]) -> None:
+    """Add *lines* to the notices for the person. The caller holds the project lock."""
+    if lines and not load(store).newer:
+        change(store, lambda record: record.notices.extend(lines))
+
+
+def ignore(store: Store, key: str, name: str, *, ignored: bool) -> None:
+    """Leave a workflow alone: it is neither saved nor restored until it is resumed."""
+
+    def by(record: Ledger) -> None:
+        if ignored:
+            record.ignored[key] = name
+        else:
+            record.ignored.pop(key, None)
+
+    with store.lock(COMMAND_WAIT):
+        change(store, by)
+
+
+# What is known of one workflow.
+
+
+def notes_of(store: Store, key: str) -> Notes:
+    """The notes of the workflow *key*."""
+    return load(store).workflows.get(key, {})
+
+
+def update_notes(store: Store, key: str, wait: float, by: Callable[[Notes], Notes]) -> Notes:
+    """Take the project lock and update the notes of *key* with *by*."""
+    with store.lock(wait):
+        return put_notes(store, key, by)
+
+
+def put_notes(store: Store, key: str, by: Callable[[Notes], Notes]) -> Notes:
+    """Update the notes of *key* while holding the project lock."""
+    return change(store, lambda record: note(record, key, by)).workflows.get(key, {})
+
+
+def note(record: Ledger, key: str, by: Callable[[Notes], Notes]) -> None:
+    """Update the notes of *key* in *record* with *by*."""
+    before = record.workflows.get(key, {})
+    after = by(before)
+    if after != before:
+        record.workflows.pop(key, None)  # what is noted last comes last
+        record.workflows[key] = after

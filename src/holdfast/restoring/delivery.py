@@ -1,0 +1,137 @@
+"""What the last restore of a session delivered, and what its agent has still to open by itself.
+
+It is kept in the session's log. Standard library only: hooks of tool calls ask for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from holdfast.files import ownjson
+from holdfast.files.atomic import own_name
+from holdfast.files.fingerprints import digest
+from holdfast.files.regular import has_something
+from holdfast.records import sessionlog
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Delivery(NamedTuple):
+    """A restore, and what happened since."""
+
+    root: str
+    workflow: str  # its key
+    name: str
+    marks: Mapping[str, str]  # by real path: how each required file was
+    unread: Mapping[str, str]  # files that the agent has to open, real path -> as it is written
+    sent: Mapping[str, tuple[int, int]]  # real path -> the first and the last part
+    withheld: Mapping[str, str]  # real path -> why it was not sent
+    state: str = ""  # the workflow's state file; empty when none was saved
+    opened: frozenset[str] = frozenset()
+    denied: int = 0
+    reminded: int = 0
+
+    def left(self) -> list[str]:
+        """What is still to be opened, as it is written. What is gone by now does not count.
+
+        Neither does anything once the workflow's state file is gone: then it has ended.
+        """
+        if self.state and not os.path.exists(self.state):
+            return []
+        return [
+            written
+            for real, written in self.unread.items()
+            if real not in self.opened and has_something(real)
+        ]
+
+    def asked_for(self, path: str) -> list[str]:
+        """The files still to be opened that *path* means, also where a link leads elsewhere by now."""
+        real = os.path.realpath(path)
+        return [
+            file
+            for file, written in self.unread.items()
+            if file not in self.opened
+            and real in {file, os.path.realpath(os.path.join(self.root, written))}
+        ]
+
+    def is_over(self, kind: str, most: int) -> bool:
+        """Whether the gate has "denied" or "reminded", as *kind* says, as often as it may."""
+        return (self.denied if kind == "denied" else self.reminded) >= most
+
+    def fields(self) -> dict[str, object]:
+        """The fields of its log line. The id is a digest of the others, so that equal deliveries have equal ids."""
+        kept: dict[str, object] = {**self._asdict(), "opened": sorted(self.opened)}
+        del kept["denied"], kept["reminded"]
+        return {"id": digest(ownjson.encode(kept))[:16], **kept}
+
+
+_TEXTS = ("root", "workflow", "name", "state")
+_BY_FILE = ("marks", "unread", "withheld", "sent")
+
+
+def recall(state_dir: str | None, session: str | None) -> Delivery | None:
+    """What was delivered to *session* last."""
+    lines = sessionlog.deliveries(state_dir, session)
+    kept: dict[str, Any] = lines[0] if lines else {}
+    kinds = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_BY_FILE, dict), "opened": list}
+    if not all(isinstance(kept.get(key), kind) for key, kind in kinds.items()):
+        return None
+    since = [line.get("path") for line in lines if line["entry"] == "opened"]
+    return Delivery(
+        root=kept["root"],
+        workflow=kept["workflow"],
+        name=kept["name"],
+        marks=_texts(kept["marks"]),
+        unread=_texts(kept["unread"]),
+        sent=dict(_spans(kept["sent"])),
+        withheld=_texts(kept["withheld"]),
+        state=kept["state"],
+        opened=frozenset(map(str, [*kept["opened"], *since])),
+        denied=len(_said(lines, "denied")),
+        reminded=len(_said(lines, "reminded")),
+    )
+
+
+def _texts(by_file: Mapping[str, object]) -> dict[str, str]:
+    return {real: str(text) for real, text in by_file.items()}
+
+
+def _spans(sent: Mapping[str, object]) -> Iterator[tuple[str, tuple[int, int]]]:
+    for real, parts in sent.items():
+        match parts:
+            case [int(first), int(last)]:
+                yield real, (first, last)
+
+
+def _said(lines: Sequence[Mapping[str, object]], what: str) -> list[object]:
+    return list(dict.fromkeys(line.get("by") for line in lines if line["entry"] == what))
+
+
+def opened(
+    state_dir: str | None, session: str | None, paths: Sequence[str], now: datetime
+) -> list[str]:
+    """Note that the agent has opened *paths*, or need not; returns those that were asked for."""
+    due = recall(state_dir, session)
+    if due is None:
+        return []
+    asked = dict.fromkeys(real for path in paths for real in due.asked_for(path))
+    for real in asked:
+        sessionlog.append(state_dir, session, "opened", now, path=real)
+    return [due.unread[real] for real in asked]
+
+
+def take_turn(state_dir: str | None, session: str | None, what: str, now: datetime) -> int:
+    """Note that the session is about to be "denied" or "reminded"; how often that makes it since the restore.
+
+    Calls at the same moment get different numbers.
+    """
+    mine = own_name()
+    if not sessionlog.append(state_dir, session, what, now, by=mine):
+        return sys.maxsize  # what cannot be counted must not be said again and again
+    said = _said(sessionlog.deliveries(state_dir, session), what)
+    return said.index(mine) + 1 if mine in said else len(said) + 1

@@ -1,0 +1,354 @@
+"""A briefing as text under a budget: for the model, for the summariser and for the person.
+
+Written as facts. The headings are those of the canonical document. The first 2,000 units stand
+alone: workflow, phase, next action, reading. A list that does not fit says how much it leaves out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from holdfast.config.capabilities import USUAL
+from holdfast.formats.engine.workflow import Briefing, as_text
+from holdfast.patterns import pattern
+from holdfast.restoring.reading import FOLDER, MISSING, NOTHING_REQUIRED, Item, Plan, span
+from holdfast.restoring.summary import LONGEST, REMINDER, Fact, text_of
+from holdfast.text.plaintext import NOTE_LIMIT, counted, fitted, one_line, shorten
+from holdfast.text.room import Room, units
+
+HEAD = 2_000
+_NAME = 200
+_ITEM = LONGEST
+_NOTES = 5
+_NAMED_AGAIN = 5  # files that are named a second time
+# What is left to do about some of the required files.
+_STILL = (
+    "Still to be read from disk: {}. They contain details that a summary does not; reading them "
+)
+_TO_DO: Sequence[tuple[Callable[[Item], object], str]] = (
+    (lambda item: item.can_be_opened, f"{_STILL}comes before the next change."),
+    (
+        lambda item: item.trouble == MISSING,
+        "Missing: {}. It is looked for, or the person is asked.",
+    ),
+    (lambda item: item.trouble == FOLDER, "A folder: {}. What this phase needs in it is read."),
+    (lambda item: item.sections, "Required for the section that is named above: {}."),
+)
+_BLOCKED = (
+    "The work is blocked and waits for a person, who may remove what blocks it "
+    "or say how to go on without that."
+)
+_UNREAD = 20  # files that a reminder or a denial names
+_MORE = "… {} more: holdfast show"
+_SENT = "The text of the files marked as sent comes"
+_PROMISE = pattern(rf"^3\. {_SENT} beside this, in (one|\d{{1,3}}) parts? labelled", re.MULTILINE)
+_EXCUSE = "`holdfast read --excuse @path` excuses a file that need not be read."
+
+_ARRIVALS = {
+    "compact": "Workflow restored after the compaction",
+    "resume": "Workflow continued in the resumed session",
+    "fork": "Workflow carried over into the forked session",
+    "now": "Workflow as it stands",
+}
+
+
+class Situation(NamedTuple):
+    """What guidance contains besides the briefing."""
+
+    arrival: str  # compact, resume, fork, or "now" for a preview
+    plan: Plan = NOTHING_REQUIRED  # the required reading
+    changed: Collection[str] = ()  # real paths of files that changed since the last restore
+    observed: Sequence[str] = ()  # what hooks saw the session do, one line each
+    others: Sequence[str] = ()  # one line each
+    root: str = ""  # the project's, where it is not the one around the working directory
+    remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
+    lost: Sequence[Fact] = ()  # what the summary that was checked last did not keep
+    room: Room = USUAL.room  # of all that is said here
+
+
+def for_model(briefing: Briefing, situation: Situation) -> str:
+    """The guidance, within the room that there is."""
+    room = situation.room
+    lost, kept = _by_loss(briefing, situation.lost)
+    head = _head(briefing, situation.arrival) + _lost_line(briefing, situation.lost, len(lost))
+    reading = [_reading_line(item, situation) for item in situation.plan.items]
+    if reading:
+        first = room.resized(HEAD - room.taken(head) - 2)
+        section, count = _listed("## REQUIRED READING", reading, first, "… {} more below")
+        head, reading = f"{head}\n\n{section}", reading[count:]
+    tail = _action(briefing, situation)
+    sections = [
+        ("## REQUIRED READING, continued", reading),
+        # What was lost has a section of its own: it comes first and has a share of its own.
+        ("## Key reminders that the summary did not keep", _items(lost)),
+        ("## Key reminders", _items(kept)),
+        ("## Context", [_context_line(key, value) for key, value in briefing.context]),
+        ("## Observed (noted by hooks, not stated by anyone)", _items(situation.observed)),
+        ("## Other workflows here", _items(situation.others, 300)),
+    ]
+    body = _fit(sections, room.resized(room.most - room.taken(head) - room.taken(tail) - 4))
+    return fitted("\n\n".join([head, *body, tail]), room)
+
+
+def is_restore(text: str) -> bool:
+    """Whether *text* is the guidance after a compaction."""
+    return text.startswith(f"# {_ARRIVALS['compact']}: ")
+
+
+def promised_parts(text: str) -> int:
+    """How many parts of the reading the guidance *text* announces."""
+    # The last such line is the section's own; what a workflow says is never more than one line.
+    section = text.rpartition("\n## ACTION REQUIRED\n")[2]
+    found = _PROMISE.search(section)
+    return (1 if found[1] == "one" else int(found[1])) if found else 0
+
+
+def _head(briefing: Briefing, arrival: str) -> str:
+    name = one_line(briefing.name, _NAME)
+    lines = [
+        f"# {_ARRIVALS.get(arrival, _ARRIVALS['now'])}: {name}",
+        "",
+        (
+            f'The workflow "{name}" (type {one_line(briefing.kind, 40)}) is in '
+            f"{_place(briefing, ': ')}. Status: {briefing.status.replace('_', ' ')}."
+        ),
+    ]
+    if briefing.next_action:
+        lines.append(f"Next action: {one_line(briefing.next_action, 300)}")
+    if briefing.gate:
+        lines.append(f"Gate of this phase: {one_line(briefing.gate, 250)}")
+    return "\n".join(lines)
+
+
+def _lost_line(briefing: Briefing, lost: Sequence[Fact], reminders: int) -> str:
+    """What the summary left out, in a line of its own; it may be another one than the newest."""
+    parts = [f"the {fact.label}" for fact in lost if fact.label != REMINDER]
+    if reminders:
+        total = counted(len(briefing.reminders), "reminder")
+        parts.append(f"{reminders} of {total} (marked below)")
+    line = f"\nThe last summary that was checked did not keep: {'; '.join(parts)}."
+    return line if parts else ""
+
+
+def _by_loss(briefing: Briefing, lost: Sequence[Fact]) -> tuple[list[str], list[str]]:
+    """The reminders that the summary did not keep, and the others."""
+    gone = {fact.text for fact in lost if fact.label == REMINDER}
+    first = [reminder for reminder in briefing.reminders if text_of(reminder) in gone]
+    return first, [reminder for reminder in briefing.reminders if text_of(reminder) not in gone]
+
+
+def _items(texts: Sequence[str], limit: int = _ITEM) -> list[str]:
+    return [f"- {one_line(text, limit)}" for text in texts]
+
+
+def _place(briefing: Briefing, before: str, after: str = "") -> str:
+    """In which phase the work is; its title stands between *before* and *after*."""
+    if briefing.phase_trouble:
+        return f"a phase that is not known ({one_line(briefing.phase_trouble, _NAME)})"
+    return f"phase {briefing.phase} of {briefing.phases}{_titled(briefing, before, after)}"
+
+
+def _titled(briefing: Briefing, before: str, after: str = "") -> str:
+    title = one_line(briefing.phase_title, _NAME)
+    return f"{before}{title}{after}" if title else ""
+
+
+def _reading_line(item: Item, situation: Situation) -> str:
+    line, facts = f"@{one_line(item.path, 400)}", []
+    if item.parts:
+        facts.append(f"sent, {span(item.parts)}, version {item.version}")
+    elif item.trouble:
+        facts.append(f"not sent: {item.trouble}" if situation.plan.parts else item.trouble)
+    if item.sections:
+        facts.append(f"its section {one_line(', '.join(item.sections), 200)}")
+    if item.real in situation.changed:
+        facts.append("changed since the last restore")
+    return f"{line} ({'; '.join(facts)})" if facts else line
+
+
+def _context_line(key: str, value: object) -> str:
+    return f"- {one_line(key, 100)}: {one_line(as_text(value), _ITEM)}"
+
+
+def _action(briefing: Briefing, situation: Situation) -> str:
+    commands = ", ".join(f"`{command}`" for command in briefing.kept_with)
+    steps = [
+        _comes_next(briefing)
+        or f"The work continues in {_place(briefing, ', ')}; nothing before it is to be repeated.",
+        f'The first reply acknowledges this: "{acknowledgement(briefing)}".',
+        *_reading_steps(situation.plan),
+        "Before the next change, the reply confirms the phase and the context.",
+        (
+            "Nothing is assumed. Where the summary says otherwise, the saved state counts; what "
+            "neither says is looked up, or the person is asked."
+        )
+        + f" The state is kept current with {commands}, and ended with `{briefing.ended_with}`."
+        * bool(commands),
+    ]
+    lines = ["## ACTION REQUIRED"]
+    lines += [f"{number}. {step}" for number, step in enumerate(steps, 1)]
+    if briefing.state_path:
+        lines.append(f"State file: {one_line(briefing.state_path, 400)}")
+    if situation.root:
+        lines.append(f"All paths are relative to the project {one_line(situation.root, 400)}")
+    return "\n".join([*lines, notes(situation.remarks)]).rstrip()
+
+
+def notes(remarks: Sequence[str]) -> str:
+    """What the agent has to know of the state of a workflow, restored or not, in one line each."""
+    return "\n".join(f"Note: {one_line(remark, 300)}" for remark in remarks[:_NOTES])
+
+
+def _comes_next(briefing: Briefing) -> str:
+    """What the state asks for where that is not to go on in the phase; else empty."""
+    if briefing.comes_next:
+        return one_line(briefing.comes_next, 500)
+    if briefing.phase_trouble:
+        return (
+            "The current phase is not known and has to be found out first; "
+            "`holdfast phase set N --total M` records it."
+        )
+    return _BLOCKED if briefing.status == "blocked" else ""
+
+
+def _reading_steps(plan: Plan) -> Iterator[str]:
+    """What is left to do about the required reading."""
+    count = len(plan.parts)
+    if count:
+        where = "at the end of this" if plan.inline else "beside this"
+        parts = 'one part labelled "reading 1 of 1"'
+        if count > 1:
+            parts = f'{count} parts labelled "reading 1 of {count}" and so on'
+        yield (
+            f"{_SENT} {where}, in {parts}. A file whose "
+            "part is missing here, or is of another version, was not delivered whole and has to be "
+            "read from disk."
+        )
+    for concerns, to_do in _TO_DO:
+        paths = [f"@{one_line(item.path, 200)}" for item in plan.items if concerns(item)]
+        if paths:
+            more = f" and {len(paths) - _NAMED_AGAIN} more" if len(paths) > _NAMED_AGAIN else ""
+            yield to_do.format(", ".join(paths[:_NAMED_AGAIN]) + more)
+
+
+def _fit(sections: Sequence[tuple[str, list[str]]], room: Room) -> list[str]:
+    """Every section, each list as long as its fair share of *room* allows.
+
+    The shortest sections are served first, so that what they do not need goes to the longer ones.
+    """
+    wanted = [(heading, lines) for heading, lines in sections if lines]
+    shortest = sorted(wanted, key=lambda item: sum(room.taken(line) + 1 for line in item[1]))
+    chosen, left = dict[str, str](), room.most
+    for served, (heading, lines) in enumerate(shortest):
+        share = room.resized(left // (len(wanted) - served) - 2)
+        chosen[heading], _ = _listed(heading, lines, share, _MORE)
+        left -= room.taken(chosen[heading]) + 2
+    return [chosen[heading] for heading, _ in wanted]
+
+
+def _listed(heading: str, lines: list[str], room: Room, more: str) -> tuple[str, int]:
+    """As many *lines* as there is room for, and how many these are; *more* counts the others."""
+    left = room.most - room.taken(heading)
+    for at, line in enumerate(lines):
+        rest = len(lines) - at - 1
+        reserve = room.taken(more.format(rest)) + 1 if rest else 0
+        if room.taken(line) + 1 + reserve > left:
+            return "\n".join([heading, *lines[:at], more.format(rest + 1)]), at
+        left -= room.taken(line) + 1
+    return "\n".join([heading, *lines]), len(lines)
+
+
+def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
+    """Plain text that tells the summariser what to keep word for word; first what it *lost* before."""
+    first, others = _by_loss(briefing, lost)
+    name = one_line(briefing.name, 120)
+    parts = [
+        (
+            f'Keep word for word: the workflow "{name}" is in {_place(briefing, " (", ")")}, '
+            f"status {briefing.status.replace('_', ' ')}."
+        )
+    ]
+    if briefing.next_action:
+        parts.append(f"Next action: {one_line(briefing.next_action, 160)}.")
+    if briefing.gate:
+        parts.append(f"Gate: {one_line(briefing.gate, 100)}.")
+    for label, items in (
+        ("Reminders", [*first, *others]),
+        ("Required reading", briefing.reading),
+    ):
+        kept, room = list[str](), NOTE_LIMIT - units(" ".join(parts)) - len(label) - 24
+        for item in items:
+            text = one_line(item, 160)
+            room -= units(text) + 2
+            if room < 0:
+                break
+            kept.append(text)
+        if kept:
+            more = len(items) - len(kept)
+            tail = f"; {more} more saved" if more else ""
+            parts.append(f"{label}: {'; '.join(kept)}{tail}.")
+    return shorten(" ".join(parts), NOTE_LIMIT)
+
+
+def reminder(workflow: str, unread: Sequence[str]) -> str:
+    """For the model, once, before its first change: what it has not opened yet."""
+    return (
+        f'Required reading of the workflow "{one_line(workflow, _NAME)}" that was not sent and '
+        f"has not been opened in this session:\n{_unread(unread)}\n"
+        f"They contain details that a summary does not. {_EXCUSE}"
+    )
+
+
+def denial(workflow: str, unread: Sequence[str]) -> str:
+    """For the model, in place of its change: what is to be opened before."""
+    return (
+        f'The workflow "{one_line(workflow, _NAME)}" requires these files to be opened with Read before '
+        f"the next change; their text was not sent:\n{_unread(unread)}\n"
+        f"After that the same call goes through. {_EXCUSE}"
+    )
+
+
+def guarded(path: str, commands: str, *, subagent: bool) -> str:
+    """For the model, when its edit of a state file is denied: the commands that change the state."""
+    way = (
+        "Report any change to the agent that called you; it keeps the state."
+        if subagent
+        else f"Use them instead: `{commands} --help`."
+    )
+    return (
+        f"{one_line(path, 400)} is a state file that is kept by the commands of `{commands}`. {way}"
+    )
+
+
+def _unread(paths: Sequence[str]) -> str:
+    lines = [f"@{one_line(path, 400)}" for path in paths]
+    more = len(lines) - _UNREAD
+    return "\n".join(lines[:_UNREAD] + ([_MORE.format(more)] if more > 0 else []))
+
+
+def acknowledgement(briefing: Briefing, verb: str = "restored") -> str:
+    """In the canonical document's words: which workflow is back, and in which phase."""
+    return f"✅ Workflow {verb}: {one_line(briefing.name, 120)}, Phase {briefing.count}"
+
+
+def for_person(briefing: Briefing, verb: str, opening: str = "") -> str:
+    """One line: which workflow, and where it stands; *opening* says the first part otherwise."""
+    line = opening or f"Workflow {verb}: {one_line(briefing.name, 120)}, {briefing.where}"
+    line += _titled(briefing, " (", ")")
+    if briefing.status != "in_progress":
+        line = f"{line}, {briefing.status.replace('_', ' ')}"
+    if briefing.next_action:
+        return f"{line}. Next: {one_line(briefing.next_action, 160)}"
+    return line
+
+
+def in_one_line(briefing: Briefing) -> str:
+    """For the model at the start of a session: that there is one, and how to take it up."""
+    comes_next = f"{said} " if (said := _comes_next(briefing)) else ""
+    return (
+        f'The workflow "{one_line(briefing.name, _NAME)}" is kept in this project, in '
+        f"{_place(briefing, ' (', ')')}. {comes_next}"
+        "`holdfast resume` prints where it stands and continues it in this session."
+    )

@@ -1,0 +1,1 @@
+"""Installing: hooks in settings, the plugin's environment, doctor."""

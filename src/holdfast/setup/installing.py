@@ -1,0 +1,204 @@
+"""Put our hooks into a settings file and take them out again, and touch nothing else in it.
+
+Rules: an event whose hooks of ours are as they should be is left alone, whatever a person changed
+in them besides (a timeout). In any other, ours are put in anew and the old ones taken out. What
+was emptied by that goes with them: the group, the event, "hooks" itself.
+
+A copy of the file as it was before us lies in the user's folder; a repository would pick it up beside the
+settings. Where nothing else has changed since, its bytes are what `uninstall` puts back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holdfast.agents.clients import CLAUDE, Client
+from holdfast.errors import HoldfastError, StateUnreadable, StateUnwritable
+from holdfast.files import jsontext
+from holdfast.files.atomic import make_private, replace_file
+from holdfast.files.fingerprints import digest
+from holdfast.files.regular import read_file
+from holdfast.setup import clientsettings, registration
+from holdfast.setup.clientsettings import HOOKS, ClientSettings
+
+_FRESH = "{}\n"
+_MODE = 0o644  # as the client makes its settings
+_LARGEST = 2 * 1024 * 1024
+
+
+class Change(NamedTuple):
+    """What is to become of a settings file. *after* None: it is removed again."""
+
+    before: ClientSettings
+    after: bytes | None
+    restores: bool = False  # whether *after* is what was there before us
+
+    @property
+    def target(self) -> str:
+        """Where links lead, such as into a folder of dotfiles."""
+        return os.path.realpath(self.before.path)
+
+    @property
+    def result(self) -> ClientSettings:
+        """The file as it will be."""
+        before = self.before
+        if self.after is None:
+            return ClientSettings(before.path, before.client)
+        return before.holding(self.after)
+
+    @property
+    def is_none(self) -> bool:
+        return self.before.exists and self.after == self.before.raw
+
+
+def putting_in(file: ClientSettings, wanted: Mapping[str, Any]) -> Change:
+    """With exactly the hooks of *wanted* as ours."""
+    if file.client.is_bridge:
+        program = registration.registered(wanted, file.client)[0].program
+        return Change(file, registration.text(program, client=file.client).encode())
+    text = file.text if file.exists else _FRESH
+    return Change(file, with_ours(text, wanted, file.client).encode())
+
+
+def taking_out(file: ClientSettings, state_dir: str | None) -> Change:
+    """Without our hooks: the copy where it says the same, and no file where nothing else was in it."""
+    if file.client.is_bridge:  # it is ours as a whole
+        return Change(file, None)
+    without = file.holding(without_ours(file.text).encode())
+    try:
+        raw = read_file(_copy_of(file, state_dir), _LARGEST)[0] if state_dir else None
+    except StateUnreadable:
+        raw = None
+    if raw is None:
+        return Change(file, without.raw if without.value else None)
+    copy = file.holding(raw)
+    restores = (copy.value, copy.problem) == (without.value, without.problem)
+    return Change(file, copy.raw if restores else without.raw, restores)
+
+
+def with_ours(text: str, wanted: Mapping[str, Any], client: Client = CLAUDE) -> str:
+    """The settings in *text* with exactly the hooks of *wanted* as ours."""
+    hooks = _value(text).get(HOOKS, {})
+    now, due = registration.registered(hooks, client), registration.registered(wanted, client)
+    for event in dict.fromkeys(hook.event for hook in (*due, *now)):
+        have, need = (sorted(hook for hook in among if hook.event == event) for among in (now, due))
+        if have == need:
+            continue
+        # First in, then out: so that neither the event nor "hooks" loses its place.
+        text = _put_in(text, event, wanted.get(event, []))
+        text = _taken_out(text, event, len(hooks.get(event, [])))
+    return text
+
+
+def without_ours(text: str) -> str:
+    """The settings in *text* without any hook of ours."""
+    hooks = registration.registered(_value(text).get(HOOKS))
+    for event in dict.fromkeys(hook.event for hook in hooks):
+        text = _taken_out(text, event)
+    return text
+
+
+def _put_in(text: str, event: str, groups: Sequence[Any]) -> str:
+    value = _value(text)
+    if HOOKS not in value:
+        return jsontext.added(text, (), {event: groups}, HOOKS)
+    if event not in value[HOOKS]:
+        return jsontext.added(text, (HOOKS,), groups, event)
+    for group in groups:
+        text = jsontext.added(text, (HOOKS, event), group)
+    return text
+
+
+def _taken_out(text: str, event: str, first: int | None = None) -> str:
+    """*text* without our hooks in the *first* groups of *event*, or in all of them."""
+    groups = _value(text)[HOOKS].get(event, [])[:first]
+    ours = [(number, place) for number, place, _ in registration.located({event: groups})]
+    for number, place in reversed(ours):
+        group = (HOOKS, event, number)
+        entries = jsontext.find(text, (*group, "hooks"))
+        if len(jsontext.children(text, entries)) == 1:
+            text = _removed_with_what_it_empties(text, group)
+        else:
+            text = jsontext.removed(text, (*group, "hooks", place))
+    return text
+
+
+def _removed_with_what_it_empties(text: str, path: Sequence[str | int]) -> str:
+    container = jsontext.find(text, path[:-1])
+    if len(path) > 1 and len(jsontext.children(text, container)) == 1:
+        return _removed_with_what_it_empties(text, path[:-1])
+    return jsontext.removed(text, path)
+
+
+def _value(text: str) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(text.removeprefix("\ufeff"))
+    return value
+
+
+def install(change: Change, state_dir: str | None) -> str | None:
+    """Carry it out, with a copy before; its path, where there was anything to be kept."""
+    if state_dir is None:
+        raise HoldfastError(
+            "no folder is known for a copy of the settings",
+            hint="Set HOME or XDG_STATE_HOME. Nothing was changed.",
+        )
+    before, copy = change.before, _copy_of(change.before, state_dir)
+    try:
+        if not before.exists:
+            Path(copy).unlink(missing_ok=True)  # it is of a file that has gone since
+        elif not (before.hooks and os.path.exists(copy)):  # else it is of what was there before us
+            make_private(os.path.dirname(copy))
+            replace_file(copy, before.raw, mode=0o600)
+    except OSError as error:
+        raise StateUnwritable(copy, error.strerror or str(error)) from error
+    _carry_out(change)
+    return copy if before.exists else None
+
+
+def uninstall(change: Change, state_dir: str | None) -> None:
+    """Carry it out. The copy has then served its turn, and is removed, as is a folder that is empty now."""
+    _carry_out(change)
+    with contextlib.suppress(OSError):
+        if state_dir:
+            os.unlink(_copy_of(change.before, state_dir))
+    with contextlib.suppress(OSError):
+        if change.after is None:
+            os.rmdir(os.path.dirname(change.target))
+
+
+def _copy_of(file: ClientSettings, state_dir: str) -> str:
+    """Where the copy of *file* lies; named for people, and by a hash of where the settings lie."""
+    settings = os.path.realpath(file.path)
+    place = digest(os.fsencode(settings))[:12]
+    name, ending = os.path.splitext(os.path.basename(settings))
+    return os.path.join(state_dir, "backups", f"{name}-{place}{ending}")
+
+
+def _carry_out(change: Change) -> None:
+    before, target = change.before, change.target
+    try:
+        if change.after is None:
+            _refuse_if_changed(before)
+            os.unlink(target)
+            return
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        mode = os.stat(target).st_mode & 0o7777 if before.exists else _MODE
+        _refuse_if_changed(before)
+        replace_file(target, change.after, mode=mode)
+    except OSError as error:
+        raise StateUnwritable(before.path, error.strerror or str(error)) from error
+
+
+def _refuse_if_changed(before: ClientSettings) -> None:
+    now = clientsettings.read(before.path, before.client)
+    if (now.exists, now.raw) != (before.exists, before.raw):
+        cause = f"{before.path} was changed by somebody else at this moment"
+        raise HoldfastError(cause, hint="Nothing was written there. Run the command again.")
+    if now.exists and not os.access(before.path, os.W_OK):
+        cause = f"{before.path} may not be written"
+        raise HoldfastError(cause, hint="Nothing was changed. See its permissions.")

@@ -1,0 +1,1 @@
+"""All workflows of a project: sync, selection, naming, what was observed."""

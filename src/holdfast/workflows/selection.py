@@ -1,0 +1,197 @@
+"""Which of several workflows a session gets, and why, and which one a name means. Pure: everything is passed in.
+
+A session gets, first hit wins:
+1. what CLAUDE.local.md has come to declare, if the session was on what that declared before;
+2. the newest state that was changed, or declared anew, since the session last worked, unless another session has it;
+3. the workflow that it last worked on: that it changed, by a command or by hand, or was restored into;
+4. the one declared now: CLAUDE.local.md before plans, the latest edited plan first;
+5. the newest by the last change of an agent or a person.
+In 4 and 5, of two that were changed at about the same time the one of the checked-out branch goes first. What
+CLAUDE.local.md declares belongs to the session that was on what that declared before. A part of another workflow
+is never chosen: that one tells it along.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from holdfast import clock
+from holdfast.errors import NoSuchWorkflow
+from holdfast.formats import signs
+from holdfast.formats.engine.workflow import Workflow
+from holdfast.records.session import Session
+
+_ABOUT_THE_SAME_TIME = timedelta(minutes=10)
+
+
+class Choice(NamedTuple):
+    chosen: Workflow | None
+    why: str
+    others: tuple[Workflow, ...] = ()  # all that are not chosen, the active ones first
+
+
+class Circumstances(NamedTuple):
+    """What the choice depends on besides the workflows."""
+
+    now: datetime
+    branch: str | None = None
+    claim: Session | None = None
+    others: Sequence[Session] = ()  # of other sessions
+
+
+def choose(workflows: Sequence[Workflow], circumstances: Circumstances) -> Choice:
+    """The workflow to restore."""
+    ranked = sorted(workflows, key=lambda workflow: _rank(workflow, circumstances))
+    active = [workflow for workflow in ranked if _may_be_chosen(workflow)]
+    rest = [workflow for workflow in workflows if not _may_be_chosen(workflow)]
+    if not active:
+        return Choice(None, "no workflow is active", tuple(rest))
+    own, claim = None, circumstances.claim
+    if claim:  # what it has worked on may have become a part of another one
+        whole = {workflow.key: workflow.part_of for workflow in workflows}.get(claim.workflow)
+        own = next((known for known in active if known.key == (whole or claim.workflow)), None)
+    if own and claim:
+        chosen, why = _own_or_later(own, claim, active, circumstances)
+    else:
+        chosen, why = _first(active, circumstances)
+    others = [workflow for workflow in active if workflow is not chosen]
+    return Choice(chosen, why, (*others, *rest))
+
+
+def _may_be_chosen(workflow: Workflow) -> bool:
+    return workflow.standing == "active" and not workflow.part_of
+
+
+def _own_or_later(
+    own: Workflow, claim: Session, active: Sequence[Workflow], circumstances: Circumstances
+) -> tuple[Workflow, str]:
+    """*own*, which the session of *claim* last worked on, or what has come since."""
+    local = next((other for other in active if other.declared == "local"), None)
+    if claim.follows and local and own.declared != "local":
+        return local, f"it was declared after this session took up {own.name!r}"
+    later = [other for other in active if _has_come_since(other, claim, circumstances)]
+    newest = max(later, key=lambda other: other.changed_at, default=own)
+    if newest is own:
+        return own, "this session works on it"
+    come = "declared" if newest.declared else "changed"
+    reason = f"it was {come} after this session took up {own.name!r}"
+    return newest, f"{reason}, and no other session works on it"
+
+
+def _first(active: Sequence[Workflow], circumstances: Circumstances) -> tuple[Workflow, str]:
+    first = active[0]
+    if len(active) == 1:
+        return first, f"it is the only active one: {origin(first)}"
+    here = next((other for other in active if _goes_before(other, first, circumstances)), None)
+    if here:
+        near = f"{first.name!r} of {first.branch!r} was changed at about the same time"
+        return here, f"{origin(here)}, and it is of this branch, while {near}"
+    before = {"local": "that goes before all else", "plan": "it is the one edited last"}
+    return first, f"{origin(first)}, and {before.get(first.declared or '', 'it is the newest')}"
+
+
+def origin(workflow: Workflow) -> str:
+    """Why there is a case for *workflow* at all."""
+    if workflow.declared == "local":
+        return "CLAUDE.local.md declares it"
+    if workflow.declared == "plan":
+        return "a plan in progress declares it"
+    return f"it was last changed on {workflow.changed_at:%Y-%m-%d}"
+
+
+def _has_come_since(workflow: Workflow, claim: Session, circumstances: Circumstances) -> bool:
+    """Whether *workflow* was changed, or declared anew, since *claim*, by no other session."""
+    since, others = clock.parse(claim.since), circumstances.others
+    taken = any(workflow.key in {other.workflow, *other.before} for other in others)
+    followed = workflow.declared == "local" and any(other.follows for other in others)
+    if since is None or workflow.key == claim.workflow or taken or followed:
+        return False
+    changed = since < workflow.changed_at < circumstances.now  # not by a clock that was ahead
+    if not workflow.declared:
+        return changed
+    # Markdown has many authors, so it has to begin, which is kept in whole seconds; one that nobody has touched
+    # since is only saved for the first time.
+    begun = workflow.created_at or workflow.changed_at
+    is_new = begun > since or (changed and begun >= since.replace(microsecond=0))
+    return is_new and workflow.declared_at > since.timestamp()
+
+
+def _goes_before(workflow: Workflow, first: Workflow, circumstances: Circumstances) -> bool:
+    """Whether *workflow* goes before the *first*, being of this branch and hardly older."""
+    branch = circumstances.branch
+    if not branch or first.branch in {None, branch} or workflow.branch not in {None, branch}:
+        return False
+    apart = _changed(first, circumstances) - _changed(workflow, circumstances)
+    return workflow.declared == first.declared and apart < _ABOUT_THE_SAME_TIME.total_seconds()
+
+
+def _rank(workflow: Workflow, circumstances: Circumstances) -> tuple[object, ...]:
+    source = {"local": 0, "plan": 1, None: 2}[workflow.declared]
+    changed = min(workflow.changed_at, circumstances.now)
+    return source, -_changed(workflow, circumstances), -changed.timestamp(), workflow.key
+
+
+def _changed(workflow: Workflow, circumstances: Circumstances) -> float:
+    """When *workflow* was changed last, of a plan when its file was edited; no later than now."""
+    of_plan = workflow.declared == "plan"
+    changed = workflow.declared_at if of_plan else workflow.changed_at.timestamp()
+    return min(changed, circumstances.now.timestamp())
+
+
+def changed_with(workflows: Sequence[Workflow], path: str, at: float) -> Workflow | None:
+    """What was changed *at* that time with the file *path*, below the root: a state, or what declares one."""
+    declares = path in signs.DECLARING
+    for workflow in workflows:
+        # Times may be in whole seconds.
+        is_new = workflow.standing == "active" and workflow.changed_at.timestamp() > at - 1
+        is_declared = declares and workflow.declared == "local"
+        if is_new and (is_declared or folded(path) in handles(workflow)):
+            return workflow
+    return None
+
+
+# Names.
+
+
+def find(workflows: Sequence[Workflow], name: str) -> Workflow:
+    """The one workflow that *name* means.
+
+    Its whole name, else its plan, state file or folder, else the beginning of just one name.
+    """
+    wanted = folded(name)
+    ways: tuple[Callable[[Workflow], bool], ...] = (
+        lambda workflow: folded(workflow.name) == wanted,
+        lambda workflow: wanted in handles(workflow),
+        lambda workflow: folded(workflow.name).startswith(wanted),
+        lambda workflow: folded(workflow.handle or "").startswith(wanted),
+    )
+    found = next(
+        (hit for way in ways if (hit := [workflow for workflow in workflows if way(workflow)])), []
+    )
+    active = [workflow for workflow in found if workflow.standing == "active"]
+    if len(found) == 1 or len(active) == 1:
+        return (active or found)[0]
+    if found:
+        names = ", ".join(f"{workflow.name!r} ({handles(workflow)[0]})" for workflow in found)
+        raise NoSuchWorkflow(
+            f"{name!r} could be any of {names}", hint="What stands in brackets is a name, too."
+        )
+    names = ", ".join(repr(workflow.name) for workflow in workflows)
+    raise NoSuchWorkflow(f"no workflow is called {name!r}", hint=f"There are: {names or 'none'}.")
+
+
+def handles(workflow: Workflow) -> list[str]:
+    """What else a workflow may be called: its plan, its state file, a short name or their folders."""
+    paths = [path for path in (workflow.source, workflow.briefing.state_path) if path]
+    folders = [PurePosixPath(path).parent.name for path in paths]
+    short = [workflow.handle] if workflow.handle else folders
+    return [folded(handle) for handle in (*paths, *short) if handle] or [workflow.key]
+
+
+def folded(name: str) -> str:
+    """*name* as it is compared with others."""
+    return unicodedata.normalize("NFC", name).casefold()

@@ -1,0 +1,369 @@
+"""The use cases behind every hook and command: find the root, look at all workflows, save what is due, take one up.
+
+What a `ProjectView` does itself writes nothing; what writes is a function of this module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from holdfast.clock import Clock, ago
+from holdfast.config import project, settings
+from holdfast.config.capabilities import Capabilities
+from holdfast.config.project import Surroundings
+from holdfast.errors import HoldfastError, NewerRecord, StateOutOfReach
+from holdfast.files.store import COMMAND_WAIT, HOOK_WAIT, Store
+from holdfast.formats import registry
+from holdfast.formats.engine.format import AnyFormat
+from holdfast.formats.engine.workflow import Place, Survey, Workflow
+from holdfast.records import hooklog, ledger, sessionlog
+from holdfast.records import session as sessions
+from holdfast.records.session import Session
+from holdfast.workflows import observed
+from holdfast.workflows.selection import Choice, Circumstances, choose
+
+_MOST_BEFORE = 50  # workflows that a session is known to have worked on
+_OF_INTEREST = timedelta(days=1)  # for so long another session may still be at work
+
+
+@dataclass(slots=True, kw_only=True)
+class ProjectView:
+    """All workflows of the project as they are now, and which one the session gets."""
+
+    place: Place
+    cwd: str
+    session: str | None
+    state_dir: str | None
+    owned: Session | None  # the session's record
+    searched: Sequence[str]  # the folders that may be the root
+    capabilities: Capabilities  # what whoever asks can take
+    only: str | None = None  # the one format that was looked at; None for all
+    surveys: dict[str, Survey] = field(default_factory=dict)  # by format
+    # What they come to.
+    workflows: list[Workflow] = field(default_factory=list)
+    looked: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    saved: list[str] = field(default_factory=list)
+    due: bool = False
+    waited: bool = False  # for a lock, and in vain
+    choices: dict[tuple[object, ...], Choice] = field(default_factory=dict)  # made before
+
+    @property
+    def root(self) -> str:
+        return str(self.place.root)
+
+    @property
+    def failures(self) -> dict[str, HoldfastError]:
+        """Why formats could not be looked at or saved, by their names."""
+        return {name: found.failure for name, found in self.surveys.items() if found.failure}
+
+    def choice(self, of: str = "") -> Choice:
+        """The workflow that this session gets; with *of*, among those of that format."""
+        asked = of, self.owned
+        if asked not in self.choices:
+            self.choices[asked] = self._choose(of)
+        return self.choices[asked]
+
+    def _choose(self, of: str) -> Choice:
+        among = [workflow for workflow in self.workflows if of in {"", workflow.format}]
+        if not of and self._own_is_out_of_reach():
+            return Choice(None, "what this session works on cannot be read now", tuple(among))
+        now, branch = self.place.now, self.place.branch
+        return choose(among, Circumstances(now, branch, self.owned, self._others()))
+
+    def _others(self) -> list[Session]:
+        """The other sessions with a workflow here."""
+        inputs = self.place.store.inputs
+        return sessions.others(self.state_dir, self.session, self.root, inputs)
+
+    def _own_is_out_of_reach(self) -> bool:
+        """Whether the session's workflow may be where the system does not let us look."""
+        hidden = any(isinstance(failure, StateOutOfReach) for failure in self.failures.values())
+        own = self.owned.workflow if self.owned and self.owned.root == self.root else ""
+        return hidden and bool(own) and own not in {workflow.key for workflow in self.workflows}
+
+    def refuse_failed(self, format_name: str) -> None:
+        """Raise where the workflows of that format could not be looked at or saved."""
+        if failure := self.failures.get(format_name):
+            raise failure
+
+    def observed(self, workflow: Workflow) -> dict[str, Any]:
+        """What was seen of *workflow* and of this session, also what is not folded yet."""
+        chosen = self.choice().chosen
+        return observed.facts_now(self.place, workflow, chosen, self.state_dir, self.session)
+
+    def elsewhere(self, workflow: Workflow) -> str:
+        """That another session works on *workflow* as well, in one line; empty where none does."""
+        if not self.session:
+            return ""
+        key = workflow.part_of or workflow.key
+        heard = [
+            sessions.last_heard(self.state_dir, other.id, self.place.store.inputs)
+            for other in self._others()
+            if other.workflow == key
+        ]
+        last = max(filter(None, heard), default=None)
+        if last is None or self.place.now - last > _OF_INTEREST:
+            return ""
+        return f"another session worked on it {ago(last, self.place.now)}"
+
+    def has(self, workflow: Workflow) -> bool:
+        """Whether this session owns *workflow* already."""
+        key, claim = workflow.part_of or workflow.key, self.owned
+        return claim is not None and (claim.root, claim.workflow) == (self.root, key)
+
+    def worked_elsewhere(self) -> bool:
+        """Whether observations that are not folded yet belong to a workflow that is not in this view."""
+        known = {(self.root, workflow.key) for workflow in self.workflows}
+        lines = observed.unfolded(self.place, self.state_dir, self.session)
+        were = [observed.was_on(line) for line in lines]
+        return any(on is None or (on[0] == self.root and on not in known) for on in were)
+
+
+def place_for(
+    session: str | None,
+    surroundings: Surroundings,
+    clock: Clock,
+    saver: str = "",
+    only: str | None = None,
+) -> Place:
+    """The project root, with its settings, where the workflow of *session* lies.
+
+    With *only*, other formats are loaded only for a folder that holds no workflow of that one.
+    """
+    now, cwd, inputs = clock.now(), surroundings.cwd, surroundings.inputs
+    branch = project.branch(inputs.real_path(cwd), inputs)
+
+    def place(root: str) -> Place:
+        loaded = settings.load(root, surroundings.config_file, inputs)
+        checkout = project.branch(root, inputs)
+        return Place(
+            Store(root, inputs),
+            loaded.settings,
+            now,
+            branch or checkout,
+            checkout,
+            loaded.problems,
+            saver,
+            surroundings.played,
+            hooklog.folder(surroundings.state_dir, root) if surroundings.state_dir else None,
+            cwd if branch else root,
+        )
+
+    def present(root: str) -> bool:
+        here = place(root)
+        if only and _is_present(registry.named(only), here):
+            return True
+        return any(_is_present(form, here) for form in registry.at(here))
+
+    folders = project.candidates(cwd, surroundings.client_project, inputs)
+    if owned := sessions.recall(surroundings.state_dir, session, inputs):
+        folders.insert(0, owned.root)
+    fallback = project.root_for_new(cwd, surroundings.client_project, inputs)
+    return place(next(filter(present, folders), fallback))
+
+
+def _is_present(form: AnyFormat, place: Place) -> bool:
+    try:
+        return form.present(place)
+    except StateOutOfReach:  # there is something
+        return True
+
+
+def survey(
+    session: str | None,
+    surroundings: Surroundings,
+    clock: Clock,
+    saver: str = "",
+    *,
+    only: str | None = None,
+    place: Place | None = None,
+) -> ProjectView:
+    """Look at every workflow of the project.
+
+    *saver* is the event or command that it is done for, and is noted with what is saved. A session stays with the root
+    that is recorded for it, unless another *place* is given. With *only*, other formats are not looked at, unless the
+    session comes from a workflow of theirs and its work there is not folded yet.
+    """
+    here = surroundings
+    view = ProjectView(
+        place=place or place_for(session, here, clock, saver, only),
+        cwd=here.cwd,
+        session=session,
+        state_dir=here.state_dir,
+        owned=sessions.recall(here.state_dir, session, here.inputs),
+        searched=project.candidates(here.cwd, here.client_project, here.inputs),
+        capabilities=here.capabilities,
+        only=only,
+    )
+    if not view.place.settings.enabled:
+        view.only, view.notes = None, list(view.place.problems)
+        return view
+    if only:
+        _look_at(view, [registry.named(only)])
+        if not view.worked_elsewhere():
+            return view
+        view.only = None
+    _look_at(view, registry.at(view.place))
+    return view
+
+
+def look_everywhere(view: ProjectView) -> None:
+    """Look at formats of which there is no sign as well, so that `looked` tells of them."""
+    if view.place.settings.enabled:
+        _look_at(view, registry.every())
+
+
+def _look_at(view: ProjectView, formats: Sequence[AnyFormat]) -> None:
+    for form in formats:
+        if form.name in view.surveys:
+            continue
+        try:
+            found = form.survey(view.place)
+        except StateOutOfReach as error:  # the other formats may be well
+            note = f"{error.path} could not be read: {error.reason}"
+            found = Survey(looked=[(str(error.path), error.reason)], notes=[note], failure=error)
+        view.surveys[form.name] = found
+    _gather(view)
+
+
+def _gather(view: ProjectView) -> None:
+    """What the surveys come to."""
+    found = view.surveys.values()
+    notices = [] if view.only else ledger.load(view.place.store).notices
+    view.workflows = [workflow for survey in found for workflow in survey.workflows]
+    view.looked = [path for survey in found for path in survey.looked]
+    view.saved = [name for survey in found for name in survey.saved]
+    notes = [note for survey in found for note in survey.notes]
+    view.notes = list(dict.fromkeys([*view.place.problems, *notes, *notices]))
+    view.due = any(survey.due for survey in found)
+    view.choices.clear()
+
+
+def save(view: ProjectView, wait: float) -> None:
+    """Save what is due in each format that was looked at."""
+    for name, found in view.surveys.items():
+        if found.failure:
+            found.notes.clear()  # who saves tells the failure itself
+        else:
+            registry.named(name).save_due(view.place, found, wait)
+    if view.surveys:  # else all is switched off
+        _gather(view)
+
+
+def begin(view: ProjectView, wait: float) -> None:
+    """Where the session begins with the chosen workflow, its phase has to be known before anything is observed."""
+    chosen = view.choice().chosen
+    if chosen and sessionlog.works_on(view.state_dir, view.session) != (view.root, chosen.key):
+        _observe(view, chosen, wait)
+
+
+def fold(view: ProjectView, wait: float) -> None:
+    """Fold what was observed, and observe the chosen workflow from now on."""
+    chosen = view.choice(view.only or "").chosen
+    if chosen is None:
+        return
+    if not view.only or observed.unfolded(view.place, view.state_dir, view.session):
+        _observe(view, chosen, wait)
+
+
+def _observe(view: ProjectView, workflow: Workflow, wait: float) -> None:
+    """Fold what hooks noted of this session into what is kept of it and of *workflow*.
+
+    That it fails is no reason to fail a save: it is said, and folded with the next one.
+    """
+    elsewhere = view.owned is not None and view.owned.root != view.root
+    if elsewhere or workflow.format in view.failures or not view.place.settings.observe:
+        return
+    try:
+        if not _waits_for_a_format(view):
+            observed.fold(view.place, view.workflows, workflow, view.state_dir, view.session, wait)
+    except NewerRecord:
+        return  # which the notes tell
+    except HoldfastError as error:
+        view.waited = True
+        view.notes.append(f"what was observed is not saved yet: {error.cause}")
+        return
+    sessionlog.begin(view.state_dir, view.session, view.root, workflow.key, view.place.now)
+
+
+def _waits_for_a_format(view: ProjectView) -> bool:
+    """Whether something was observed of a workflow whose format cannot be read now."""
+    lines = observed.unfolded(view.place, view.state_dir, view.session)
+    keys = (on[1] for on in map(observed.was_on, lines) if on)
+    return any(key.partition(":")[0] in view.failures for key in keys)
+
+
+def claim(view: ProjectView, workflow: Workflow) -> None:
+    """Record that this session works on *workflow* now."""
+    if not view.session:
+        return
+    if not view.has(workflow):
+        sessionlog.withdraw(view.state_dir, view.session, view.place.now)
+    key, last = workflow.part_of or workflow.key, view.owned
+    known = (*last.before, last.workflow) if last and last.root == view.root else ()
+    before = [other for other in known if other not in {"", key}]
+    view.owned = Session(
+        id=view.session,
+        root=view.root,
+        workflow=key,
+        since=view.place.now.isoformat(),
+        follows=workflow.declared == "local",
+        before=tuple(before[-_MOST_BEFORE:]),
+    )
+    touch_session(view)
+
+
+def take_up(view: ProjectView, workflow: Workflow, wait: float = COMMAND_WAIT) -> None:
+    """Claim *workflow*, or the one that it is a part of, and observe it from now on.
+
+    Whoever changes or chooses one works on it.
+    """
+    workflow = next((other for other in view.workflows if other.key == workflow.part_of), workflow)
+    claim(view, workflow)
+    if workflow.standing == "finished":
+        put_down(view, workflow)
+    else:
+        _observe(view, workflow, wait)
+
+
+def put_down(view: ProjectView, workflow: Workflow) -> None:
+    """The session has left *workflow*: what follows belongs to the one that it gets next."""
+    if sessionlog.works_on(view.state_dir, view.session) == (view.root, workflow.key):
+        sessionlog.append(view.state_dir, view.session, sessionlog.ON, view.place.now)
+    if view.owned and view.owned.workflow == workflow.key:
+        sessionlog.withdraw(view.state_dir, view.session, view.place.now)
+
+
+def begin_here(view: ProjectView) -> None:
+    """Record that this session began here, so that it stays with this root wherever it goes."""
+    if view.session and view.owned is None:
+        view.owned = Session(id=view.session, root=view.root, since=view.place.now.isoformat())
+        touch_session(view)
+
+
+def touch_session(view: ProjectView) -> None:
+    """This session is still there."""
+    if view.owned:
+        sessions.touch(view.state_dir, view.owned, view.place.now)
+
+
+def clear_notices(view: ProjectView) -> None:
+    """The person has seen the notes; they need not be repeated."""
+    if not view.capabilities.shows:
+        return
+    store = view.place.store
+    record = ledger.load(store)
+    if view.failures or record.newer or not record.notices:
+        return
+
+    def clear(record: ledger.Ledger) -> None:
+        record.notices = [line for line in record.notices if line not in view.notes]
+
+    # Where it fails they are told once more.
+    with contextlib.suppress(HoldfastError), store.lock(HOOK_WAIT):
+        ledger.change(store, clear)
