@@ -56,8 +56,6 @@ def keep_books(session: str | None, surroundings: Surroundings, clock: Clock) ->
     view = sync.survey(session, surroundings, clock, "PreCompact")
     sync.save(view, LATER_WAIT)
     sync.fold(view, LATER_WAIT)
-    if view.place.settings.enabled:
-        sync.touch_session(view)
     if not view.saved and not view.waited and not view.failures:
         return Decision()
     why = [*view.notes, *_of_the_save(view)]
@@ -85,8 +83,8 @@ def note_for_summariser(view: ProjectView) -> Decision:
     if not view.place.settings.enabled:
         return Decision(decided=_OFF, why=view.notes, root=view.root)
     choice = view.choice()
-    # Where a hook does the bookkeeping beside it, that notes it.
-    owned = view.session if view.owned and not view.capabilities.beside else None
+    # Not left to the hook beside it: the restore tells by this line that the compaction is a new one.
+    owned = view.session if view.owned else None
     lines = sessionlog.later(view.state_dir, owned, "heard", {})
     decided = f"saved {len(view.saved)}" if view.saved else "nothing changed"
     why = [*view.notes, *_of_the_save(view)]

@@ -84,6 +84,23 @@ def test_a_compaction_is_in_the_history_once(dev: Project, compaction_cycle: Com
     assert told_in_history(only_state(dev), COMPACTED) == 2
 
 
+def test_a_restore_before_the_bookkeeping_is_done_is_noted(
+    dev: Project, compaction_cycle: Compactions
+) -> None:
+    """The asynchronous hook of PreCompact may still be at work then, and adds no second one later."""
+    who = Session("session-1", str(dev.root))
+    compaction_cycle()
+    command(dev, "task", "phase", "red")  # in the second of the first restore
+    dev.clock.advance(seconds=2)
+    compaction_cycle.door().fire(who.pre_compact())
+    compaction_cycle.door().fire(who.session_start())
+    assert told_in_history(only_state(dev), COMPACTED) == 2
+    dev.clock.advance(seconds=2)
+    compaction_cycle.door().fire(who.pre_compact(), "--later")
+    compaction_cycle.door().fire(who.session_start())
+    assert told_in_history(only_state(dev), COMPACTED) == 2
+
+
 def test_a_compaction_that_pre_compact_did_not_tell_of(
     dev: Project, compaction_cycle: Compactions
 ) -> None:
