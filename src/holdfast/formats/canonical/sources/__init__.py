@@ -54,6 +54,13 @@ class Declaration(NamedTuple):
     plan: str | None = None  # for CLAUDE.local.md: the plan that it points at
 
 
+class Candidate(NamedTuple):
+    """A source that looks like a plan, but does not say that its work is running."""
+
+    why: str  # in words for a person: "3 of 8 done", "on hold"
+    declaration: Declaration  # what it declares as soon as somebody follows it
+
+
 class Looked(NamedTuple):
     """One source that was read: what it declares, or why it declares nothing."""
 
@@ -62,3 +69,4 @@ class Looked(NamedTuple):
     reason: str
     trouble: str = ""  # what in it could not be understood, for the person to correct
     closed: Declaration | None = None  # what it would declare if it were not completed or cancelled
+    candidate: Candidate | None = None  # never beside a declaration

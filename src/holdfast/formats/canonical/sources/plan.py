@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from holdfast.formats.canonical.sources import Declaration, Json, Looked, statuses, values
+from holdfast.formats.canonical.sources import (
+    Candidate,
+    Declaration,
+    Json,
+    Looked,
+    statuses,
+    values,
+)
 from holdfast.formats.canonical.sources.document import MarkdownFile, field_of, open_document
 from holdfast.formats.canonical.sources.notes import FieldValue, Stated, stated_in
 from holdfast.formats.canonical.sources.phase_marks import stated_status
@@ -43,7 +50,8 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
         )
         if status and statuses.is_choice(status.found.value):
             silence += ", which a template leaves to choose from"
-        return Looked(path, None, values.joined(silence, *more))
+        told = values.joined(silence, *more)
+        return Looked(path, None, told, candidate=_candidate(plan, mtime))
     spoken = _spoken(plan)
     declaration = _declared(plan, status.word, mtime) if spoken else None
     if status.word in {"completed", "cancelled"}:
@@ -52,9 +60,21 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
     said = status.word.replace("_", " ")
     if declaration is None:
         silence = f"{said}, but it mentions neither phases nor a workflow"
-        return Looked(path, None, values.joined(silence, *more))
+        why = "says that it runs, but has nothing to follow"
+        candidate = Candidate(why, _declared(plan, status.word, mtime))
+        return Looked(path, None, values.joined(silence, *more), candidate=candidate)
     found = values.joined(f"{said.title()} {status.found.place}, {spoken}", *more)
     return Looked(path, declaration, found, values.joined(*more))
+
+
+def _candidate(plan: _Plan, mtime: float) -> Candidate | None:
+    """The plan as a candidate, if some of its phases or else of its boxes are done, and some are not."""
+    done = [phase.is_done for phase in plan.phases.listed]
+    if not any(done):
+        done = [line.checked for line in plan.lines if line.checked is not None]
+    if not any(done) or all(done):
+        return None
+    return Candidate(f"{sum(done)} of {len(done)} done", _declared(plan, "in_progress", mtime))
 
 
 class _PlanStatus(NamedTuple):
