@@ -150,6 +150,34 @@ def test_the_documents_line_restores_a_checkpoint(
     assert "could not be read" not in guidance
 
 
+def test_the_documents_reset_is_survived_where_git_tracks_the_state(
+    run: Project, compaction_cycle: Compactions
+) -> None:
+    """The copy is offered if the commit of the checkpoint did not have the state yet."""
+    (line,) = re.findall(r"`(git reset --hard)", TEXT)
+    run.git("init", "-q", "-b", "main")
+    run.git("commit", "-q", "--allow-empty", "-m", "one")
+    orchestrate(run, "task-done", "1.1")
+    orchestrate(run, "checkpoint")
+    sha = state(run)["checkpoints"][-1]["git_sha"]
+    run.git("add", "-A")
+    run.git("commit", "-q", "-m", "two")
+    compaction_cycle()
+    subprocess.run([*line.split(), sha], cwd=run.root, check=True, capture_output=True)
+    compaction_cycle()  # hooks leave the copy where it is
+    refused = run.run("orchestrate", "status", session=SESSION, check=False)
+    assert "A copy of 'user-auth' is kept" in refused.stderr
+    way = re.search(r"Go on with it: holdfast (.+)", refused.stderr)
+    assert way
+    asked = run.run(*way[1].split(), session=SESSION, check=False)
+    again = re.search(r"To confirm: holdfast (.+)", asked.stderr + asked.stdout)
+    assert again
+    run.run(*again[1].split(), session=SESSION)
+    assert [task["task"] for task in state(run)["completed_tasks"]] == ["1.1"]
+    run.write("docs/user-auth.md", PLAN)
+    assert "Next action: Begin task 2/2: 1.2 Implement JWT" in compaction_cycle().guidance
+
+
 def test_an_agent_that_was_removed_by_hand_is_sent_off_again(
     run: Project, compaction_cycle: Compactions
 ) -> None:

@@ -138,8 +138,9 @@ def restore(place: Place, which: str | None = None) -> Changed[StateFile]:
 
 
 def _snapshot(store: Store, which: str | None) -> StateFile:
+    copy = files.copy_of_lost(store)
     if which is None:
-        last = next(files.good_snapshots(store), None)
+        last = next(files.good_snapshots(store), copy)
         if last is None:
             raise NoSuchWorkflow(
                 f"there is no checkpoint in {store.root / files.FOLDER}",
@@ -147,6 +148,8 @@ def _snapshot(store: Store, which: str | None) -> StateFile:
             )
         return last
     path = _snapshot_path(store, which)
+    if copy and path == copy.path:
+        return copy
     if not path.exists():
         there = ", ".join(file.path.name for file in files.good_snapshots(store)) or "none"
         raise NoSuchWorkflow(f"there is no {store.relative(path)}", hint=f"There are: {there}.")
@@ -161,7 +164,7 @@ def _snapshot_path(store: Store, which: str) -> Path:
     """Of a number, the name of a snapshot, or a file of the project."""
     if which.isascii() and which.isdecimal():
         which = files.snapshot_name(int(which[:9]))
-    if files.snapshot_number(which):
+    if files.is_state(f"{files.FOLDER}/{which}"):
         return store.root / files.FOLDER / which
     return files.inside(store, store.root, which)
 

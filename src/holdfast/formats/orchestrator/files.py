@@ -56,6 +56,8 @@ class StateFile(LoadedFile[State]):
     @property
     def described(self) -> str:
         """Of a snapshot: checkpoint-002.json of 2026-01-15 12:28 UTC."""
+        if self.problems:
+            return f"{self.instead} of {self.path.name}"
         entries = self.state.checkpoints  # its own is the last
         stated = moment(entries[-1].timestamp) if entries else None
         at = stated or clock.from_mtime(self.mtime)
@@ -151,6 +153,15 @@ def _is_newer(copy: StateFile, snapshot: StateFile) -> bool:
     if began and other and began != other:  # the snapshot was left by another run
         return began > other
     return copy.mtime >= snapshot.mtime
+
+
+def copy_of_lost(store: Store) -> StateFile | None:
+    """Our copy of a state that is gone, as after `git reset --hard` where git tracks .claude/."""
+    path = store.root / STATE
+    if store.exists(path):
+        return None
+    copy = KIND.from_copy(store, path, (f"there is no {STATE} here",), None)
+    return copy if isinstance(copy, StateFile) and not copy.state.over else None
 
 
 def good_snapshots(store: Store) -> Iterator[StateFile]:

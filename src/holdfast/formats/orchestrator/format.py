@@ -11,7 +11,7 @@ looked at, and signs of life are noted.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -82,6 +82,10 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
 
     # Saving.
 
+    def has_gone(self, found: Found[StateFile]) -> Callable[[str], bool]:
+        """The copy stays: where git has taken the state away, it is the way back."""
+        return lambda path: False
+
     def is_due(self, found: Found[StateFile]) -> bool:
         return super().is_due(found) or self._checkpoint_due(found)
 
@@ -106,7 +110,10 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
         run = files.find_run(place.store)
         if run is None or (isinstance(run, Unusable) and not run.is_ours):
             reason = f"{files.STATE} is {run.reason}" if run else f"there is no {files.STATE} here"
-            raise NoSuchWorkflow(reason, hint="Begin a run: holdfast orchestrate start TASK_DOC")
+            hint = "Begin a run: holdfast orchestrate start TASK_DOC"
+            if lost := files.copy_of_lost(place.store):
+                hint = f"A copy of {lost.name!r} is kept. Go on with it: holdfast orchestrate restore"
+            raise NoSuchWorkflow(reason, hint=hint)
         if isinstance(run, Unusable):
             raise StateUnreadable(run.path, run.reason)
         if run.problems and not run.broken:
