@@ -84,7 +84,7 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
 
     def has_gone(self, found: Found[StateFile]) -> Callable[[str], bool]:
         """The copy stays: where git has taken the state away, it is the way back."""
-        return lambda path: False
+        return lambda _: False
 
     def is_due(self, found: Found[StateFile]) -> bool:
         return super().is_due(found) or self._checkpoint_due(found)
