@@ -112,7 +112,9 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
             reason = f"{files.STATE} is {run.reason}" if run else f"there is no {files.STATE} here"
             hint = "Begin a run: holdfast orchestrate start TASK_DOC"
             if lost := files.copy_of_lost(place.store):
-                hint = f"A copy of {lost.name!r} is kept. Go on with it: holdfast orchestrate restore"
+                hint = (
+                    f"A copy of {lost.name!r} is kept. Go on with it: holdfast orchestrate restore"
+                )
             raise NoSuchWorkflow(reason, hint=hint)
         if isinstance(run, Unusable):
             raise StateUnreadable(run.path, run.reason)
