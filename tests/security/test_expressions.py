@@ -32,14 +32,12 @@ MADE_AT_WORK = {
     "src/holdfast/restoring/summary.py",
 }
 
-FOUND = expressions.everywhere()
-
 
 @pytest.mark.parametrize("at", range(4))
 def test_each_takes_no_longer_than_its_text(at: int) -> None:
     """In four parts, so that they run beside each other."""
     slow = {}
-    for each in FOUND.expressions[at::4]:
+    for each in expressions.everywhere().expressions[at::4]:
         length = next((most for name, most in SHORT.items() if each.name == name), LENGTH)
         for text in expressions.attacks(each.pattern, length):
             for use in each.uses:
@@ -69,8 +67,9 @@ def _spent(run: Callable[[], object]) -> float:
 
 def test_all_of_them_are_found() -> None:
     """What is put together at work is known by its place."""
-    assert len(FOUND.expressions) > 150
-    assert {where.partition(":")[0] for where in FOUND.made_at_work} == MADE_AT_WORK
+    found = expressions.everywhere()
+    assert len(found.expressions) > 150
+    assert {where.partition(":")[0] for where in found.made_at_work} == MADE_AT_WORK
 
 
 def test_a_slow_one_is_noticed() -> None:

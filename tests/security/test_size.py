@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,54 +19,55 @@ SECONDS = 1.0  # beyond what the start of the process and an ordinary restore ta
 START = simulate.Session("session-1", ".").session_start()
 _STATE = b'{"workflow": "Huge", "workflow_type": "custom", "phase": 1, "x": %s}'
 
-PAYLOADS = {
-    "50 MB": json.dumps({**START, "x": "x" * 50 * MB}).encode(),
-    "50 MB of nothing": b" " * 50 * MB,
-    "50 MB of a summary": json.dumps(
+# Made when they are needed: all of them together are hundreds of megabytes.
+PAYLOADS: dict[str, Callable[[], bytes]] = {
+    "50 MB": lambda: json.dumps({**START, "x": "x" * 50 * MB}).encode(),
+    "50 MB of nothing": lambda: b" " * 50 * MB,
+    "50 MB of a summary": lambda: json.dumps(
         {**START, "hook_event_name": "PostCompact", "compact_summary": "a\n" * 25 * MB}
     ).encode(),
-    "8 MB of a summary": json.dumps(
+    "8 MB of a summary": lambda: json.dumps(
         {**START, "hook_event_name": "PostCompact", "compact_summary": "word, 1.2\n" * 700_000}
     ).encode(),
-    "8 MB of empty objects": json.dumps(START)[:-1].encode() + b', "x": [' + b"{}," * 2_600_000 + b"0]}",
-    "levels": json.dumps(START)[:-1].encode() + b', "x": ' + b"[" * MB + b"]" * MB + b"}",
+    "8 MB of empty objects": lambda: json.dumps(START)[:-1].encode() + b', "x": [' + b"{}," * 2_600_000 + b"0]}",
+    "levels": lambda: json.dumps(START)[:-1].encode() + b', "x": ' + b"[" * MB + b"]" * MB + b"}",
 }  # fmt: skip
 
 _ALIASES = "".join(
     f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)
 )
-FILES = {
+FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     "CLAUDE.local.md": {
-        "one line of 4 MB": b"x" * 4 * MB,
-        "one line of 10 MB": b"x" * 10 * MB,
-        "one field of 4 MB": b"Workflow: " + b"x " * 2 * MB,
-        "nothing but NUL": b"\0" * 4 * MB,
-        "levels": b"".join(b"  " * n + b"- a\n" for n in range(1_500)),
-        "quotes in quotes": b"> " * 2 * MB,
+        "one line of 4 MB": lambda: b"x" * 4 * MB,
+        "one line of 10 MB": lambda: b"x" * 10 * MB,
+        "one field of 4 MB": lambda: b"Workflow: " + b"x " * 2 * MB,
+        "nothing but NUL": lambda: b"\0" * 4 * MB,
+        "levels": lambda: b"".join(b"  " * n + b"- a\n" for n in range(1_500)),
+        "quotes in quotes": lambda: b"> " * 2 * MB,
     },
     "PLAN.md": {
-        "a YAML bomb": f"---\na: &a [x]\n{_ALIASES}workflow: *h\n---\n# Plan\n".encode(),
-        "YAML in levels": b"---\nworkflow: " + b"[" * 60_000 + b"\n---\n# Plan\n",
-        "boxes": b"# Plan\n\n" + b"- [ ] a\n" * 500_000,
-        "headings": b"## Phase 1: a\n" * 350_000,
-        "bold phases": b"# Plan\n\n**Status**: In Progress\n\n" + b"**Phase 1**: a\n" * 300_000,
-        "phases with signs": "# Plan\n\n**Status**: In Progress\n\n{}".format("- ✅ Phase 1: a\n" * 270_000).encode(),
+        "a YAML bomb": f"---\na: &a [x]\n{_ALIASES}workflow: *h\n---\n# Plan\n".encode,
+        "YAML in levels": lambda: b"---\nworkflow: " + b"[" * 60_000 + b"\n---\n# Plan\n",
+        "boxes": lambda: b"# Plan\n\n" + b"- [ ] a\n" * 500_000,
+        "headings": lambda: b"## Phase 1: a\n" * 350_000,
+        "bold phases": lambda: b"# Plan\n\n**Status**: In Progress\n\n" + b"**Phase 1**: a\n" * 300_000,
+        "phases with signs": lambda: "# Plan\n\n**Status**: In Progress\n\n{}".format("- ✅ Phase 1: a\n" * 270_000).encode(),
     },
     "untracked/workflow-state/w/state-w-1.json": {
-        "levels": _STATE % (b"[" * 100_000 + b"]" * 100_000),
-        "one text of 4 MB": _STATE % (b'"' + b"x" * 4 * MB + b'"'),
-        "4 MB of empty objects": _STATE % (b"[" + b"{}," * 1_300_000 + b"0]"),
-        "a number of 4 MB": _STATE % (b"9" * 4 * MB),
+        "levels": lambda: _STATE % (b"[" * 100_000 + b"]" * 100_000),
+        "one text of 4 MB": lambda: _STATE % (b'"' + b"x" * 4 * MB + b'"'),
+        "4 MB of empty objects": lambda: _STATE % (b"[" + b"{}," * 1_300_000 + b"0]"),
+        "a number of 4 MB": lambda: _STATE % (b"9" * 4 * MB),
     },
-    ".claude/agent-state.json": {"4 MB of empty lists": b'{"tasks": [' + b"[]," * 1_300_000 + b"0]}"},
-    "workspace/workflow-state/generation-1.json": {"many steps": b'{"workflow_id": "generation-1", "generation": {"steps": [' + b"{}," * 900_000 + b"{}]}}"},
+    ".claude/agent-state.json": {"4 MB of empty lists": lambda: b'{"tasks": [' + b"[]," * 1_300_000 + b"0]}"},
+    "workspace/workflow-state/generation-1.json": {"many steps": lambda: b'{"workflow_id": "generation-1", "generation": {"steps": [' + b"{}," * 900_000 + b"{}]}}"},
     ".claude/holdfast.toml": {
-        "levels": b"plans = " + b"[" * 30_000,
-        "a number": b"stale_days = " + b"9" * 60_000,
-        "dots": b"a" + b".a" * 20_000 + b" = 1\n",
+        "levels": lambda: b"plans = " + b"[" * 30_000,
+        "a number": lambda: b"stale_days = " + b"9" * 60_000,
+        "dots": lambda: b"a" + b".a" * 20_000 + b" = 1\n",
     },
-    ".claude/holdfast/unfinished/gated.json": {"40 MB": b'{"changes": ["' + "\N{GRINNING FACE}".encode() * 10 * MB + b'"]}'},
-    ".claude/holdfast/ledger.json": {"4 MB of empty objects": b'{"finished": [' + b"{}," * 1_300_000 + b"0]}"},
+    ".claude/holdfast/unfinished/gated.json": {"40 MB": lambda: b'{"changes": ["' + "\N{GRINNING FACE}".encode() * 10 * MB + b'"]}'},
+    ".claude/holdfast/ledger.json": {"4 MB of empty objects": lambda: b'{"finished": [' + b"{}," * 1_300_000 + b"0]}"},
 }  # fmt: skip
 # Written anew, or set aside.
 OUR_OWN = {".claude/holdfast/ledger.json", ".claude/holdfast/unfinished/gated.json"}
@@ -94,7 +96,7 @@ def _start(project: Project) -> Run:
 def test_a_payload_of_any_size(name: str, project: Project) -> None:
     """It is read to its end, so that the client's pipe does not break."""
     ordinary = _start(project)
-    _in_bounds(measured(project, "hook", stdin=PAYLOADS[name]), ordinary)
+    _in_bounds(measured(project, "hook", stdin=PAYLOADS[name]()), ordinary)
 
 
 def test_copies_of_any_number(project: Project) -> None:
@@ -118,13 +120,14 @@ def test_a_file_of_any_size(path: str, name: str, project: Project) -> None:
         project.write("workspace/workflow-state/x.json", "{}")
         project.write("workflow/x/workflow-state.json", '{"workflow_id": "x"}')
     ordinary = _start(project)
-    written = project.write(path, FILES[path][name])
+    data = FILES[path][name]()
+    written = project.write(path, data)
     run = _start(project)
     _in_bounds(run, ordinary)
     assert "Healthy" in run.said
     aside = (project.root / ".claude" / "holdfast" / "quarantine").glob("*")
     kept = [each.read_bytes() for each in (written, *aside) if each.exists()]
-    assert FILES[path][name] in kept or path in OUR_OWN or _has_all(written, FILES[path][name])
+    assert data in kept or path in OUR_OWN or _has_all(written, data)
 
 
 def _has_all(written: Path, values: bytes) -> bool:

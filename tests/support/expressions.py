@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from re import _parser as parser  # its tree of an expression
 from types import ModuleType
@@ -30,16 +32,31 @@ class Found(NamedTuple):
     made_at_work: list[str]  # where an expression is put together from what a function has got
 
 
+class _Name(NamedTuple):
+    """How a module uses a name."""
+
+    uses: set[str]  # the attributes that are asked of it
+    passed_on: bool  # it is also used in some other way
+
+
+class _Source(NamedTuple):
+    tree: ast.Module
+    module: ModuleType
+    uses: dict[str, _Name]
+
+
+@cache
 def everywhere() -> Found:
     """All of them, in the order of their places."""
     found = Found([], [])
-    trees = {}
+    sources = {}
     for folder, package in _FOLDERS.items():
         for path in sorted((_ROOT / folder).rglob("*.py")):
             module = _module(path.relative_to(_ROOT / folder), package)
-            trees[path] = (ast.parse(path.read_bytes()), module)
-    for path in trees:
-        _add(path, trees, found)
+            tree = ast.parse(path.read_bytes())
+            sources[path] = _Source(tree, module, _uses(tree))
+    for path in sources:
+        _add(path, sources, found)
     return found
 
 
@@ -48,8 +65,8 @@ def _module(path: Path, package: str) -> ModuleType:
     return importlib.import_module(".".join([package, *parts]))
 
 
-def _add(path: Path, trees: dict[Path, tuple[ast.Module, ModuleType]], found: Found) -> None:
-    tree, module = trees[path]
+def _add(path: Path, sources: dict[Path, _Source], found: Found) -> None:
+    tree, module, uses_here = sources[path]
     names = _names(tree)
     for call in ast.walk(tree):
         use = _use(call)
@@ -62,7 +79,8 @@ def _add(path: Path, trees: dict[Path, tuple[ast.Module, ModuleType]], found: Fo
         except NameError:
             found.made_at_work.append(where)
             continue
-        where_used = [tree] if name.startswith("_") else [each for each, _ in trees.values()]
+        here_alone = name.startswith("_")
+        where_used = [uses_here] if here_alone else [each.uses for each in sources.values()]
         uses = {use} if use != "compile" else _uses_of(name, where_used)
         found.expressions.append(
             Expression(where, f"{path.relative_to(_ROOT)}:{name}", pattern, frozenset(uses))
@@ -102,17 +120,24 @@ def _names(tree: ast.Module) -> dict[int, str]:
     }
 
 
-def _uses_of(name: str, trees: list[ast.Module]) -> set[str]:
-    """How *trees* use what is called *name*. "search" is the hardest, and holds for what is passed on."""
-    uses, loads, called = set(), 0, 0
-    for node in (each for tree in trees for each in ast.walk(tree)):
+def _uses(tree: ast.Module) -> dict[str, _Name]:
+    """How *tree* uses each of its names."""
+    uses, loads, called = defaultdict[str, set[str]](set), Counter[str](), Counter[str]()
+    for node in ast.walk(tree):
         match node:
-            case ast.Attribute(value=ast.Name(id=own), attr=use) if own == name:
-                called += 1
-                uses.add(use)
-            case ast.Name(id=own, ctx=ast.Load()) if own == name:
-                loads += 1
-    return uses & set(_USES) if uses and loads == called else {"search"}
+            case ast.Attribute(value=ast.Name(id=name), attr=use):
+                called[name] += 1
+                uses[name].add(use)
+            case ast.Name(id=name, ctx=ast.Load()):
+                loads[name] += 1
+    return {name: _Name(uses[name], loads[name] != called[name]) for name in loads | called}
+
+
+def _uses_of(name: str, trees: Iterable[dict[str, _Name]]) -> set[str]:
+    """How the trees use what is called *name*. "search" is the hardest, and holds for what is passed on."""
+    found = [tree[name] for tree in trees if name in tree]
+    uses = {use for each in found for use in each.uses}
+    return uses & set(_USES) if uses and not any(each.passed_on for each in found) else {"search"}
 
 
 # What trips them: many of what a repetition takes, behind what leads there, and then what it does not take.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import io
 import json
 import os
@@ -165,12 +166,18 @@ def _say(what: object) -> None:
 
 def _load_everything() -> None:
     import holdfast
+    from holdfast import patterns
 
     for module in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
         # The server of MCP and the fixtures load much that no hook and no command of these tests uses.
         if not module.name.startswith(("holdfast.server", "holdfast.pytest_plugin")):
             import_module(module.name)
     import_module("filelock")
+    # Half of what a command takes would be to compile what the one before it has compiled as well.
+    for found in gc.get_objects():
+        if isinstance(found, patterns._Late):
+            for use in ("search", "match", "fullmatch", "sub", "split", "findall", "finditer"):
+                getattr(found, use)
 
 
 def _become(request: Mapping[str, Any], libc: ctypes.CDLL) -> int:
