@@ -95,8 +95,10 @@ def idle_in(event: events.Event, surroundings: project.Surroundings) -> Decision
         return Decision(decided="nothing: switched off in the user's settings", idle=True)
     folders = project.candidates(surroundings.cwd, surroundings.client_project, inputs)
     session = event.envelope.session
-    if any(signs.formats_in(folder, configured.plans, inputs) for folder in folders):
-        return None
+    for folder in folders:
+        plans = (*configured.plans, *surroundings.plan_mode(folder))
+        if signs.formats_in(folder, plans, inputs):
+            return None
     if sessionlog.is_known(surroundings.state_dir, session):
         return None
     # What declares a workflow later on is noticed all the same.

@@ -60,8 +60,8 @@ def handle(
             decision = _written(event, surroundings, clock)
         case ToolDone():
             records = [_tool(event, surroundings, clock)]
-            if event.tool == "Bash" and event.envelope.agent_id is None:
-                decision = _ran(event, surroundings, clock)
+            if event.tool in _FOLLOWED and event.envelope.agent_id is None:
+                decision = _FOLLOWED[event.tool](event, surroundings, clock)
     sessionlog.observe(surroundings, session, clock.now(), *filter(None, records))
     return decision
 
@@ -98,7 +98,10 @@ def _path(path: str | None, cwd: str) -> str | None:
 
 
 def _follow(path: str, envelope: Envelope, surroundings: Surroundings, clock: Clock) -> Decision:
-    """Save what the file at *path* declares now; a session that has written one works on that workflow."""
+    """Save what the file at *path* declares now; a session that has written one works on that workflow.
+
+    A plan that nobody follows is followed by the session that has written it.
+    """
     is_own = envelope.name != "FileChanged" and envelope.agent_id is None
     is_state = is_own and bool(watching.files_meant(path, surroundings))
     if not is_state and not watching.may_declare(path, surroundings):
@@ -107,9 +110,13 @@ def _follow(path: str, envelope: Envelope, surroundings: Surroundings, clock: Cl
     from holdfast.workflows import selection, sync  # noqa: PLC0415
 
     view = sync.survey(envelope.session, surroundings, clock, envelope.name)
+    name = os.path.relpath(path, view.root).replace(os.sep, "/")
+    adopted = next((plan for plan in view.candidates if is_own and plan.path == name), None)
+    if adopted:
+        sync.adopt(view, adopted)
+        view = sync.survey(envelope.session, surroundings, clock, envelope.name)
     sync.save(view, HOOK_WAIT)
     sync.fold(view, HOOK_WAIT)
-    name = os.path.relpath(path, view.root).replace(os.sep, "/")
     changed = is_own and selection.changed_with(view.workflows, name, os.path.getmtime(path))
     if changed:
         sync.take_up(view, changed, HOOK_WAIT)
@@ -124,6 +131,20 @@ def _follow(path: str, envelope: Envelope, surroundings: Surroundings, clock: Cl
     return decision
 
 
+def _read(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
+    """Follow a plan that was read, if nobody follows it and the session works on nothing else."""
+    path, session = _path(file_of(event.given), surroundings.cwd), event.envelope.session
+    if path is None or not session or not watching.may_declare(path, surroundings):
+        return Decision()
+    from holdfast.workflows import sync  # noqa: PLC0415  # most files are no plans
+
+    view = sync.survey(session, surroundings, clock, event.envelope.name)
+    is_candidate = any(os.path.join(view.root, plan.path) == path for plan in view.candidates)
+    if not is_candidate or view.choice().chosen:
+        return Decision()
+    return _follow(path, event.envelope, surroundings, clock)
+
+
 def _ran(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
     """Follow the files that a shell command names and has changed."""
     decision, since = Decision(), clock.now().timestamp() - event.seconds - _LATE
@@ -134,6 +155,9 @@ def _ran(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
             if path and os.path.getmtime(path) > since:
                 decision = _follow(path, event.envelope, surroundings, clock)
     return decision
+
+
+_FOLLOWED = {"Bash": _ran, "Read": _read}
 
 
 def _command(event: ToolDone) -> _Record | None:

@@ -20,7 +20,7 @@ from holdfast.formats.engine.workflow import Workflow
 from holdfast.formats.registry import format_of
 from holdfast.records import session as sessions
 from holdfast.records import sessionlog
-from holdfast.records.sessionlog import DELIVERED, LogLine
+from holdfast.records.sessionlog import DELIVERED, OFFERED, LogLine
 from holdfast.restoring import compactions, delivery, guidance, restore, watching
 from holdfast.restoring.delivery import Delivery
 from holdfast.restoring.reading import ONLY_NAMED, Plan
@@ -88,13 +88,15 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock) -> Dec
 
 def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> Decision:
     """What a session is told of its workflow, to that *depth*."""
-    choice, watch, message = view.choice(), watched(view), _BETWEEN.join(notes)
+    choice, watch, (offer, noted) = view.choice(), watched(view), _offer(view)
+    message = _BETWEEN.join([*notes, *offer])
     of_states = [note for note in notes if note not in view.place.problems]
     decision = Decision(Restored(message=message, watch=watch), root=view.root, source=start.source)
     if start.is_told:
         return decision._replace(decided=late.ALREADY_TOLD)
     if depth == "off":
         return switched_off(view, start.source)
+    decision = decision._replace(lines=noted)
     why = [f"saved {name!r}" for name in view.saved]
     if choice.chosen is None:
         why += [f"{path}: {what}" for path, what in view.looked]
@@ -105,7 +107,7 @@ def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> De
         sessionlog.withdraw(view.state_dir, view.session, view.place.now)
         sync.clear_notices(view)
         told = guidance.notes([*ended, *of_states])
-        reply = Restored(told, _BETWEEN.join([*named, *notes]), watch)
+        reply = Restored(told, _BETWEEN.join([*named, message] if message else named), watch)
         return decision._replace(reply=reply, decided=f"nothing restored: {choice.why}", why=why)
     chosen = choice.chosen
     if depth == "line":
@@ -119,6 +121,17 @@ def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> De
         notes = [f"not the one before, because {choice.why}", *notes]
     whole = _whole(start, view, chosen, notes)
     return whole._replace(why=[*why, *whole.why])
+
+
+def _offer(view: ProjectView) -> tuple[list[str], list[LogLine]]:
+    """One line for the person on plans that nobody follows, told once a session, and what to note of it."""
+    log = sessionlog.content(view.state_dir, view.session)
+    if not view.candidates or sessionlog.last(log, OFFERED):
+        return [], []
+    first, *others = view.candidates
+    more = f"; so do {len(others)} more: `holdfast status`" if others else ""
+    told = sessionlog.later(view.state_dir, view.session, OFFERED, {"plan": first.path})
+    return [f"{first}{more}"], told
 
 
 def switched_off(view: ProjectView, source: str) -> Decision:
@@ -174,7 +187,8 @@ def restoration(
     opening = guidance.acknowledgement(chosen.briefing, verb)
     line = guidance.for_person(chosen.briefing, verb, opening)
     parts = () if plan.inline else plan.parts
-    message, state = _BETWEEN.join([line, *notes]), chosen.briefing.state_path
+    offer, noted = _offer(view)
+    message, state = _BETWEEN.join([line, *notes, *offer]), chosen.briefing.state_path
     delivered = Delivery(
         root=view.root,
         workflow=chosen.key,
@@ -190,7 +204,7 @@ def restoration(
     decided = f"restored {chosen.name!r}, {chosen.briefing.where}"
     why = [*_reasons(view.choice(), chosen), *_sent(plan)]
     lines = sessionlog.later(view.state_dir, view.session, DELIVERED, delivered.fields())
-    return Decision(reply, decided, why, view.root, source, lines=lines)
+    return Decision(reply, decided, why, view.root, source, lines=[*noted, *lines])
 
 
 def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) -> None:

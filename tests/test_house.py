@@ -124,10 +124,11 @@ def test_the_settings_table_lists_every_key_with_its_default() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", text("README.md"), re.MULTILINE))
     assert set(rows) == set(Settings._fields)
     defaults = Settings()
-    for key in set(rows) - {"restore"}:
+    for key in set(rows) - {"restore", "plans"}:
         (value,) = tomllib.loads(f"value = {rows[key].strip('`')}").values()
         default = getattr(defaults, key)
         assert value == (list(default) if isinstance(default, tuple) else default)
+    assert all(plan in text("docs/formats/canonical.md") for plan in defaults.plans)
     example = text("README.md").split("```toml\n")[1].split("```")[0]
     assert tomllib.loads(example) == {"restore": dict(RESTORE)}
 

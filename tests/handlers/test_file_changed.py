@@ -11,6 +11,7 @@ from holdfast.testing import Compactions, Project
 from holdfast.testing.simulate import Session, read_reply
 
 PLANS = Settings().plans
+PLANNED = ".claude/plans"  # whose folder is there
 
 
 def changed(compactions: Compactions, path: str) -> None:
@@ -81,9 +82,9 @@ def test_every_session_is_told_what_to_watch(
     assert watched(compaction_cycle) == ["CLAUDE.local.md"]
     holdfast_project.declare("W")
     for source in ("startup", "resume", "compact", "clear", "fork"):
-        assert watched(compaction_cycle, source) == ["CLAUDE.local.md", "PLAN.md"]
+        assert watched(compaction_cycle, source) == ["CLAUDE.local.md", "PLAN.md", PLANNED]
     holdfast_project.write(".claude/holdfast.toml", '[restore]\ncompact = "off"\n')
-    assert watched(compaction_cycle, "compact") == ["CLAUDE.local.md", "PLAN.md"]
+    assert watched(compaction_cycle, "compact") == ["CLAUDE.local.md", "PLAN.md", PLANNED]
 
 
 def test_no_folder_has_two_missing_paths(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from holdfast.files.fingerprints import checksum
 from holdfast.files.inputs import RecordedInputs
 from holdfast.handlers import HANDLERS, PROMPT, dispatch, pre_tool_use
 from holdfast.records import hooklog, sessionlog
+from holdfast.restoring import watching
 
 _LONGEST = timedelta(hours=12)
 _ROOM = 2_500  # bytes of a line of the log, so that there is room for what comes with the event
@@ -90,7 +91,7 @@ class Answers:
         self._begun = time.time_ns()  # by the system's clock, as the times of files are
         midnight = self.now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         self.later = min(self.now + _LONGEST, midnight - timedelta(microseconds=1))
-        self.by_event: dict[str, Answer] = {}
+        self.by_event: dict[str, Any] = {}
         self._texts: dict[str, bytes] = {}
 
     def printed(self, reply: Reply, event: str) -> bytes:
@@ -214,5 +215,5 @@ def _tools(here: Surroundings, clock: Clock, agent: Agent) -> None:
         return
     gates = pre_tool_use.gates(answers.here)
     if gates is not None:
-        answers.by_event = {"gates": gates}
+        answers.by_event = {"gates": gates, "plans": watching.declaring(answers.here)}
         answers.keep(prepared.TOOLS)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Answer = dict[str, Any]
 
-VERSION = 6
+VERSION = 7
 KIND = "prepared"  # the folder's name
 
 # The sets: what is answered in a place, whoever asks, and what is answered to one session.

@@ -121,6 +121,13 @@ class _Answering:
             return False
         if request.subagent or not request.session:
             return True  # what it was not sent, its caller has to read
+        given = request.payload.get("tool_input")
+        path = given.get("file_path") if isinstance(given, dict) else None
+        if request.name == "PostToolUse" and isinstance(path, str) and path.endswith(".md"):
+            from holdfast.files.inputs import ends_like
+
+            if any(ends_like(path, pattern) for pattern in found.answers["plans"]):
+                return False  # a session that reads a plan may work on it
         lines = sessionlog.deliveries(self.state_dir, request.session)
         if not any(line.get("unread") for line in lines):
             return True
@@ -130,8 +137,6 @@ class _Answering:
         if due is None:
             return True
         if request.name == "PostToolUse":
-            given = request.payload.get("tool_input")
-            path = given.get("file_path") if isinstance(given, dict) else None
             return isinstance(path, str) and not due.asked_for(os.path.join(request.cwd, path))
         gate = found.answers["gates"].get(due.root)  # None where another folder's settings decide
         return not due.left() or (gate is not None and due.is_over(*gate))

@@ -65,7 +65,10 @@ def status(app: App, name: str | None, as_json: bool) -> None:
         _tell_what_is_missing(view)
         put("See: holdfast why", whole=f"No active workflow in {view.root}.")
         for other in choice.others:
-            put(one_line(restore.in_brief(other)), lead="  ")
+            if other.standing != "ignored":
+                put(one_line(restore.in_brief(other)), lead="  ")
+        for plan in view.candidates:
+            say(f"  {plan}")
 
 
 def _tell_what_is_missing(view: ProjectView) -> None:
@@ -82,7 +85,9 @@ def _standing(view: ProjectView, workflow: Workflow | None) -> dict[str, Any]:
         facts["reading"] = restore.reading_status(view, workflow).facts
         facts["compactions"] = compactions.survived(view.place, workflow).facts
         facts["cautions"] = restore.cautions(view, workflow)
-    return {"root": view.root, "why": view.choice().why, **facts, "notes": view.notes}
+    candidates = [{"path": plan.path, "why": plan.why} for plan in view.candidates]
+    found = {"candidates": candidates, "notes": view.notes}
+    return {"root": view.root, "why": view.choice().why, **facts, **found}
 
 
 @click.command("list")
@@ -171,6 +176,7 @@ def why(app: App, as_json: bool) -> None:
         "chosen": choice.chosen and choice.chosen.name,
         "why": choice.why,
         "others": [restore.in_brief(other) for other in choice.others],
+        "candidates": [str(plan) for plan in view.candidates],
         "notes": view.notes,
         "last_runs": list(hooklog.read(app.surroundings.state_dir, view.root))[-3:],
     }
@@ -199,6 +205,7 @@ def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
     yield f"{what} {reason}."
     for other in facts["others"]:
         yield f"  not chosen: {one_line(other)}"
+    yield from facts["candidates"]
     for note in facts["notes"]:
         yield f"Note: {one_line(note)}"
     runs = facts["last_runs"]

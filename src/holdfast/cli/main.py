@@ -27,7 +27,7 @@ from holdfast.errors import HoldfastError
 # that imports the other.
 MODULES = {
     "advance": ("start", "phase", "block", "remind", "read", "context"),
-    "standing": ("complete", "undo", "switch", "resume", "ignore"),
+    "standing": ("complete", "undo", "switch", "resume", "ignore", "follow", "unfollow"),
     "skill": ("skill",),
     "gate.commands": ("gate",),
     "orchestrate.keeping": ("orchestrate",),

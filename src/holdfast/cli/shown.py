@@ -44,7 +44,7 @@ def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -
     _row("chosen", why)
     if workflow.remark:
         _row("remark", one_line(workflow.remark), terminal.WARNING)
-    for note in (*restore.cautions(view, workflow), *view.notes):
+    for note in (*restore.cautions(view, workflow), *view.notes, *map(str, view.candidates)):
         _row("note", one_line(note), terminal.WARNING)
 
 

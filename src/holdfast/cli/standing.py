@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 import click
 
 from holdfast.cli.app import App, name_argument, pass_app, say, take_up
 from holdfast.clock import iso
 from holdfast.errors import IllegalMove, NoSuchWorkflow
-from holdfast.formats.canonical import lifecycle
+from holdfast.formats.canonical import files, lifecycle, matching
 from holdfast.formats.canonical.format import FORMAT
 from holdfast.formats.engine.workflow import Workflow
 from holdfast.formats.registry import GENERAL, format_of
@@ -145,3 +148,60 @@ def ignore(app: App, name: str | None) -> None:
     ledger.ignore(view.place.store, workflow.key, workflow.name, ignored=True)
     sync.put_down(view, workflow)
     say(f"Workflow ignored: {workflow.name}. To resume it: holdfast resume {workflow.name!r}")
+
+
+@click.command()
+@click.argument("path")
+@pass_app
+def follow(app: App, path: str) -> None:
+    """Follow the plan at PATH in every session, whatever it says of its status.
+
+    That is remembered for the project; the file stays as it is.
+    """
+    view = app.change(save=False)
+    place, name = view.place, _below_root(app, view, path)
+    source = files.look_at(place.store, name)
+    said = source.declaration or (source.candidate and source.candidate.declaration)
+    if said is None:
+        raise IllegalMove(
+            f"{name} has nothing to follow: {source.reason}",
+            hint=f"See: {shlex.join(['holdfast', 'why', name])}",
+        )
+    key = matching.by_plan(name)
+    ledger.follow(place.store, name, key, follows=True)
+    view = app.change()
+    workflow = next((workflow for workflow in view.workflows if workflow.source == name), None)
+    if workflow is None or workflow.standing != "active":
+        standing = f"{workflow.standing}: {workflow.remark}" if workflow else "not there"
+        raise IllegalMove(f"{name} is followed from now on, but its workflow is {standing}")
+    take_up(view, workflow, "followed")
+
+
+@click.command()
+@click.argument("path")
+@pass_app
+def unfollow(app: App, path: str) -> None:
+    """Leave the plan at PATH alone, in every session: it is neither restored nor mentioned any more.
+
+    `holdfast follow` takes that back. The file stays as it is.
+    """
+    view = app.change(save=False)
+    name = _below_root(app, view, path)
+    ledger.follow(view.place.store, name, matching.by_plan(name), follows=False)
+    for workflow in view.workflows:
+        if workflow.source == name:
+            sync.put_down(view, workflow)
+    again = shlex.join(["holdfast", "follow", name])
+    say(f"Not followed any more: {name}. To follow it: {again}")
+
+
+def _below_root(app: App, view: ProjectView, path: str) -> str:
+    """*path*, given where the command was called or below the project's root, as it is there."""
+    store, given = view.place.store, Path(app.surroundings.cwd, path)
+    found = next((place for place in (given, store.root / path) if place.is_file()), None)
+    if found is None:
+        raise NoSuchWorkflow(f"there is no file {path!r}", hint="See holdfast status.")
+    real = found.parent.resolve() / found.name
+    if not real.is_relative_to(store.root):
+        raise IllegalMove(f"{path!r} is not in the project {store.root}")
+    return store.relative(real)

@@ -6,6 +6,8 @@ is anything to do, and pathlib and dataclasses would double the price of finding
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,11 +16,12 @@ from holdfast.config import homes
 from holdfast.config.capabilities import USUAL, Capabilities
 from holdfast.errors import StateUnreadable
 from holdfast.files.inputs import UNRECORDED, Inputs
-from holdfast.files.regular import contains
+from holdfast.files.regular import contains, decode_json
 from holdfast.patterns import pattern
 from holdfast.text.room import is_colourless, terminal_columns
 
 _LARGEST_LOG = 4 * 1024 * 1024
+_LARGEST_SETTINGS = 1024 * 1024  # of the client
 # As git logs that a branch was created, and that HEAD moved to another one.
 _CREATED = pattern(
     r".* (?P<at>\d+) [+-]\d+\tbranch: Created from "
@@ -69,6 +72,23 @@ class Surroundings(NamedTuple):
             pipeline_session=environ.get("HOLDFAST_SESSION") or None,
             played=bool(environ.get("HOLDFAST_PLAYED")),
         )
+
+    def plan_mode(self, root: str) -> tuple[str, ...]:
+        """A glob for the plans of the client's plan mode, if its settings keep them in the project at *root*."""
+        user = self.agent_dirs.get("claude", "")
+        names = (".claude/settings.local.json", ".claude/settings.json")
+        files = [(os.path.join(root, name), root) for name in names]
+        for path, within in (*files, (os.path.join(user, "settings.json"), None)):
+            with contextlib.suppress(StateUnreadable, ValueError):
+                found = decode_json(
+                    self.inputs.read_file(path, _LARGEST_SETTINGS, within=within)[0]
+                )
+                folder = found.get("plansDirectory") if isinstance(found, dict) else None
+                if isinstance(folder, str):
+                    inside = os.path.relpath(os.path.join(root, folder), root).replace(os.sep, "/")
+                    is_below = inside.split("/")[0] not in {".", ".."}
+                    return (f"{glob.escape(inside)}/*.md",) if is_below else ()
+        return ()
 
 
 class AgentVariables(NamedTuple):

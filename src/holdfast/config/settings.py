@@ -18,6 +18,18 @@ PROJECT_FILE = os.path.join(".claude", "holdfast.toml")
 LARGEST = 64 * 1024
 MOST_PARTS = 99
 
+# Where plans lie if nobody says. Each lists one folder; in docs/ a plan is what its name calls one.
+PLANS = (
+    "PLAN.md",
+    "CLAUDE/Plan/*/PLAN.md",
+    ".claude/plans/*.md",
+    "plans/*.md",
+    "docs/plans/*.md",
+    "docs/{plan,todo,roadmap,milestone,task}*.md",
+    "docs/{*[-_. ]plan,*[-_. ]todo,*[-_. ]roadmap,*[-_. ]milestone,*[-_. ]task}*.md",
+    "{plan,todo,roadmap,implementation[-_]plan,*.plan}.md",
+)
+
 # What SessionStart does, by the source that the client names.
 RESTORE = {"compact": "full", "resume": "full", "fork": "full", "startup": "line", "clear": "line"}
 
@@ -26,7 +38,7 @@ class Settings(NamedTuple):
     """Every key, with its default."""
 
     enabled: bool = True
-    plans: tuple[str, ...] = ("PLAN.md", "CLAUDE/Plan/*/PLAN.md")
+    plans: tuple[str, ...] = PLANS
     stale_days: int = 7
     restore: Mapping[str, str] = RESTORE
     reading: str = "send"

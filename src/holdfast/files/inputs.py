@@ -8,12 +8,15 @@ really asks of the system, and proves that nothing is missing here.
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import glob
 import itertools
 import os
+import re
 import stat
 from collections.abc import Iterator
+from functools import cache
 
 from holdfast.errors import AnyPath
 from holdfast.files import fingerprints
@@ -181,6 +184,29 @@ class RecordedInputs(Inputs):
 MOST = 10_000  # names and folders that are looked at for all globs of a project together
 
 
+def is_glob(part: str) -> bool:
+    """Whether *part* of a pattern stands for several names."""
+    return glob.has_magic(part) or "{" in part
+
+
+@cache
+def _matcher(part: str) -> re.Pattern[str]:
+    """What *part* of a glob matches, in any case. It may list ways in one pair of braces: `{plan,todo}.md`."""
+    before, _, inside = part.partition("{")
+    ways, closed, after = inside.partition("}")
+    globs = [f"{before}{way}{after}" for way in ways.split(",")] if closed else [part]
+    return re.compile("|".join(map(fnmatch.translate, globs)), re.IGNORECASE)
+
+
+def ends_like(path: str, pattern: str) -> bool:
+    """Whether the name of *path*, and that of its folder where *pattern* has one, are as in *pattern*."""
+    wanted = pattern.split("/")[-2:]
+    names = path.replace(os.sep, "/").split("/")[-len(wanted) :]
+    return len(names) == len(wanted) and all(
+        _matcher(part).match(name) for name, part in zip(names, wanted, strict=True)
+    )
+
+
 class Search:
     """What globs match below one folder, until too much was looked at."""
 
@@ -188,6 +214,7 @@ class Search:
         self._root = os.fspath(root)
         self._inputs = inputs
         self._left = MOST
+        self._listed: dict[str, list[os.DirEntry[str]]] = {}  # by the folder's path below the root
 
     @property
     def is_over(self) -> bool:
@@ -199,9 +226,8 @@ class Search:
         parts = [part for part in pattern.split("/") if part not in {"", "."}]
         # By hand: with links to folders above, a glob of many parts has no end.
         waiting = [("", 0)] if parts else []
-        while waiting and not self.is_over:
+        while waiting:
             inside, at = waiting.pop()
-            self._left -= 1
             last = at + 1 == len(parts)
             for name in self._named(inside, parts[at], folders=not last):
                 if last:
@@ -210,21 +236,29 @@ class Search:
                     waiting.append((f"{inside}{name}/", at + 1))
 
     def _named(self, inside: str, part: str, *, folders: bool) -> list[str]:
-        folder = os.path.join(self._root, inside)
-        if not glob.has_magic(part):
+        if not is_glob(part):
             is_there = self._inputs.is_dir if folders else self._inputs.exists
-            return [part] if is_there(os.path.join(folder, part)) else []
-        self._inputs.note(folder, fingerprints.LISTED)
-        try:
-            with os.scandir(folder) as found:
+            return [part] if is_there(os.path.join(self._root, inside, part)) else []
+        entries, wanted = self._entries(inside), _matcher(part)
+        return [
+            entry.name
+            for entry in entries
+            if wanted.match(entry.name)
+            and (part.startswith(".") or not entry.name.startswith("."))
+            and (not folders or _is_dir(entry))
+        ]
+
+    def _entries(self, inside: str) -> list[os.DirEntry[str]]:
+        """What lies in the folder *inside*, listed once for all globs."""
+        if inside not in self._listed and not self.is_over:
+            folder = os.path.join(self._root, inside)
+            self._inputs.note(folder, fingerprints.LISTED)
+            entries: list[os.DirEntry[str]] = []
+            with contextlib.suppress(OSError), os.scandir(folder) as found:
                 entries = list(itertools.islice(found, self._left + 1))
-        except OSError:
-            return []
-        self._left -= len(entries)
-        names = [entry.name for entry in entries if not folders or _is_dir(entry)]
-        if not part.startswith("."):
-            names = [name for name in names if not name.startswith(".")]
-        return fnmatch.filter(names, part)
+            self._left -= 1 + len(entries)
+            self._listed[inside] = entries
+        return self._listed.get(inside, [])
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:

@@ -8,6 +8,7 @@ from importlib import import_module
 from holdfast.formats import signs
 from holdfast.formats.engine.format import AnyFormat
 from holdfast.formats.engine.workflow import Place, Workflow
+from holdfast.records import ledger
 
 GENERAL = "canonical"  # the format that the general commands such as `holdfast phase` work on
 
@@ -27,6 +28,8 @@ def every() -> tuple[AnyFormat, ...]:
 def at(place: Place) -> tuple[AnyFormat, ...]:
     """Those that may have a workflow at *place*, or had one that we have a copy of."""
     there = signs.formats_in(str(place.root), place.settings.plans, place.store.inputs)
+    if ledger.load(place.store).followed:  # a plan that may lie anywhere
+        there.add(GENERAL)
     return tuple(
         named(name)
         for name, paths in signs.SIGNS.items()

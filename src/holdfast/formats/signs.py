@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.config.settings import PROJECT_FILE
+from holdfast.config.settings import PLANS, PROJECT_FILE
 from holdfast.files.inputs import UNRECORDED, Inputs, Search
 
 # Files that declare a workflow, beside the plans, whose globs are a setting.
@@ -54,7 +54,7 @@ def formats_in(folder: str, plans: tuple[str, ...], inputs: Inputs = UNRECORDED)
     if "canonical" not in found and (
         _any_of((PROJECT_FILE,), folder, inputs)
         or any(next(search.find(pattern), None) for pattern in plans)
-        or search.is_over
+        or (search.is_over and not set(PLANS) <= set(plans))
     ):
         found.add("canonical")
     return found

@@ -1,7 +1,7 @@
 """The project's record: what ended, what is ignored, which notices are due, and what is known of each workflow beyond its own file.
 
 An entry under "finished" is a tombstone: markdown that nobody has edited since does not bring the workflow back. An
-entry under "ignored" holds until `holdfast resume`. "notices" are lines that the person has not seen yet, because they
+entry under "ignored" holds until `holdfast resume`. "followed" are plans that count whatever they say of their status. "notices" are lines that the person has not seen yet, because they
 came up where a hook has no channel to a person. "workflows" has what was observed and counted, since nothing of ours
 goes into files that are not ours alone. "folded" says how far the log of each session is in it.
 
@@ -80,6 +80,7 @@ class Ledger(BaseModel):
 
     finished: Annotated[dict[Text, Tombstone], _entries(Tombstone)] = {}
     ignored: Annotated[dict[Text, Text], _entries(Text)] = {}  # names
+    followed: Annotated[list[Text], BeforeValidator(_texts)] = []  # paths of plans
     notices: Annotated[list[Text], BeforeValidator(_texts)] = []
     workflows: Annotated[dict[Text, Notes], _entries(dict)] = {}
     folded: Annotated[dict[Text, dict[Text, int]], _entries(dict[Text, int])] = {}
@@ -191,6 +192,21 @@ def ignore(store: Store, key: str, name: str, *, ignored: bool) -> None:
             record.ignored[key] = name
         else:
             record.ignored.pop(key, None)
+
+    with store.lock(COMMAND_WAIT):
+        change(store, by)
+
+
+def follow(store: Store, path: str, key: str, *, follows: bool) -> None:
+    """Follow the plan at *path*, whose workflow is *key*, in every session; or leave it alone in all."""
+
+    def by(record: Ledger) -> None:
+        others = [other for other in record.followed if other != path]
+        record.followed = [*others, path] if follows else others
+        if follows:
+            record.ignored.pop(key, None)
+        else:
+            record.ignored[key] = path
 
     with store.lock(COMMAND_WAIT):
         change(store, by)

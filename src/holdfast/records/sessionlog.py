@@ -47,6 +47,7 @@ OBSERVED = (*OF_WORKFLOW, *OF_SESSION)
 # What a restore delivered, and what happened since; see `restoring.delivery`.
 DELIVERED, WITHDRAWN = "delivered", "withdrawn"
 SINCE_DELIVERY = ("opened", "denied", "reminded")
+OFFERED = "offered"  # to the person: a plan that nobody follows
 # What comes between a compaction and the prompt that tells of it; see `agents.late`.
 LATE = ("due", "told", "compaction", "transcript")
 

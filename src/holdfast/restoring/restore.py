@@ -89,7 +89,10 @@ def text(
     others = [
         other
         for other in (choice.chosen, *choice.others)
-        if other and other is not workflow and other.part_of != workflow.key
+        if other
+        and other is not workflow
+        and other.part_of != workflow.key
+        and other.standing != "ignored"
     ]
     named = [in_brief(other) for other in others[:_NAMED]]
     if len(others) > _NAMED:

@@ -11,13 +11,13 @@ import glob
 import itertools
 import os
 from collections.abc import Sequence
-from fnmatch import fnmatch, fnmatchcase
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from holdfast.config import project
 from holdfast.config.project import Surroundings
 from holdfast.config.settings import PROJECT_FILE, load
-from holdfast.files.inputs import UNRECORDED, Inputs, Search
+from holdfast.files.inputs import UNRECORDED, Inputs, Search, ends_like, is_glob
 from holdfast.files.regular import contains
 from holdfast.formats import signs
 
@@ -68,22 +68,31 @@ def _watchable(path: str, inputs: Inputs) -> str:
 
 def may_declare(path: str, here: Surroundings) -> bool:
     """Whether *path* may declare a workflow, judged by its name alone."""
-    plans = [*load(None, here.config_file).settings.plans]
-    # A project's own settings may name other plans; they are read only where there are any.
-    folders = project.candidates(here.cwd, here.client_project)
-    own = [folder for folder in folders if os.path.lexists(os.path.join(folder, PROJECT_FILE))]
-    for folder in own:
-        plans += load(folder, None).settings.plans
-    names = [*signs.DECLARING, *(pattern.rpartition("/")[2] for pattern in plans)]
-    return any(fnmatch(os.path.basename(path), pattern) for pattern in names)
+    return any(ends_like(path, pattern) for pattern in declaring(here))
+
+
+def declaring(here: Surroundings) -> list[str]:
+    """Globs for what may declare a workflow."""
+    found = [*signs.DECLARING, *load(None, here.config_file, here.inputs).settings.plans]
+    for folder in project.candidates(here.cwd, here.client_project, here.inputs):
+        found += here.plan_mode(folder)
+        # A project's own settings may name other plans; they are read only where there are any.
+        if here.inputs.exists(os.path.join(folder, PROJECT_FILE)):
+            found += load(folder, None, here.inputs).settings.plans
+    return list(dict.fromkeys(found))
 
 
 def _below(folder: str, pattern: str, search: Search, inputs: Inputs) -> list[str]:
-    """What to watch below *folder* for *pattern*: the plain names that it begins with, else what it matches now."""
+    """What to watch below *folder* for *pattern*: the plain names that it begins with, else what it matches now.
+
+    So for names in braces: other files lie in the same folder.
+    """
     names = [name for name in pattern.split("/") if name not in {"", "."}]
-    if plain := list(itertools.takewhile(lambda name: not glob.has_magic(name), names)):
+    plain = list(itertools.takewhile(lambda name: not is_glob(name), names))
+    if plain and not names[-1].startswith("{"):
         return ["/".join(plain)]
-    # To watch the folder itself would be to watch the whole project; new plans wait for PreCompact.
+    # To watch the folder itself would be to watch the whole project, or all documents; new plans there
+    # wait for the hook of an edit, or for PreCompact.
     matches = itertools.islice(search.find(pattern), _MOST)
     return [path for path in matches if inputs.is_file(os.path.join(folder, path))]
 

@@ -19,7 +19,7 @@ from holdfast.errors import HoldfastError, NewerRecord, StateOutOfReach
 from holdfast.files.store import COMMAND_WAIT, HOOK_WAIT, Store
 from holdfast.formats import registry
 from holdfast.formats.engine.format import AnyFormat
-from holdfast.formats.engine.workflow import Place, Survey, Workflow
+from holdfast.formats.engine.workflow import CandidatePlan, Place, Survey, Workflow
 from holdfast.records import hooklog, ledger, sessionlog
 from holdfast.records import session as sessions
 from holdfast.records.session import Session
@@ -46,6 +46,7 @@ class ProjectView:
     # What they come to.
     workflows: list[Workflow] = field(default_factory=list)
     looked: list[tuple[str, str]] = field(default_factory=list)
+    candidates: list[CandidatePlan] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
     due: bool = False
@@ -136,14 +137,16 @@ def place_for(
     With *only*, other formats are loaded only for a folder that holds no workflow of that one.
     """
     now, cwd, inputs = clock.now(), surroundings.cwd, surroundings.inputs
+    owned = sessions.recall(surroundings.state_dir, session, inputs)
     branch = project.branch(inputs.real_path(cwd), inputs)
 
     def place(root: str) -> Place:
         loaded = settings.load(root, surroundings.config_file, inputs)
+        plans = (*loaded.settings.plans, *surroundings.plan_mode(root))
         checkout = project.branch(root, inputs)
         return Place(
             Store(root, inputs),
-            loaded.settings,
+            loaded.settings._replace(plans=plans),
             now,
             branch or checkout,
             checkout,
@@ -152,6 +155,7 @@ def place_for(
             surroundings.played,
             hooklog.folder(surroundings.state_dir, root) if surroundings.state_dir else None,
             cwd if branch else root,
+            frozenset({owned.workflow, *owned.before} if owned and owned.root == root else ()),
         )
 
     def present(root: str) -> bool:
@@ -161,7 +165,7 @@ def place_for(
         return any(_is_present(form, here) for form in registry.at(here))
 
     folders = project.candidates(cwd, surroundings.client_project, inputs)
-    if owned := sessions.recall(surroundings.state_dir, session, inputs):
+    if owned:
         folders.insert(0, owned.root)
     fallback = project.root_for_new(cwd, surroundings.client_project, inputs)
     return place(next(filter(present, folders), fallback))
@@ -237,6 +241,7 @@ def _gather(view: ProjectView) -> None:
     notices = [] if view.only else ledger.load(view.place.store).notices
     view.workflows = [workflow for survey in found for workflow in survey.workflows]
     view.looked = [path for survey in found for path in survey.looked]
+    view.candidates = [plan for survey in found for plan in survey.candidates]
     view.saved = [name for survey in found for name in survey.saved]
     notes = [note for survey in found for note in survey.notes]
     view.notes = list(dict.fromkeys([*view.place.problems, *notes, *notices]))
@@ -300,11 +305,20 @@ def _waits_for_a_format(view: ProjectView) -> bool:
 
 def claim(view: ProjectView, workflow: Workflow) -> None:
     """Record that this session works on *workflow* now."""
+    if view.session and not view.has(workflow):
+        sessionlog.withdraw(view.state_dir, view.session, view.place.now)
+    _record(view, workflow.part_of or workflow.key, follows=workflow.declared == "local")
+
+
+def adopt(view: ProjectView, plan: CandidatePlan) -> None:
+    """Record that this session works on *plan*, which nobody follows. It is followed at the next look."""
+    _record(view, plan.key)
+
+
+def _record(view: ProjectView, key: str, *, follows: bool = False) -> None:
     if not view.session:
         return
-    if not view.has(workflow):
-        sessionlog.withdraw(view.state_dir, view.session, view.place.now)
-    key, last = workflow.part_of or workflow.key, view.owned
+    last = view.owned
     known = (*last.before, last.workflow) if last and last.root == view.root else ()
     before = [other for other in known if other not in {"", key}]
     view.owned = Session(
@@ -312,7 +326,7 @@ def claim(view: ProjectView, workflow: Workflow) -> None:
         root=view.root,
         workflow=key,
         since=view.place.now.isoformat(),
-        follows=workflow.declared == "local",
+        follows=follows,
         before=tuple(before[-_MOST_BEFORE:]),
     )
     touch_session(view)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import clock
+from holdfast.config.settings import PLANS
 from holdfast.errors import StateUnreadable
 from holdfast.files import ownjson
 from holdfast.files.inputs import MOST, Search
@@ -163,16 +165,24 @@ LOCAL = "CLAUDE.local.md"
 _MOST_READ, _MOST_DECLARED = 1_000, 100  # plans
 
 
-def look_at_markdown(store: Store, globs: Sequence[str]) -> list[Looked]:
-    """Every source that is there, and what it declares."""
+_INDEX = pattern(r"(?:^|/)(?:readme|index)\.md$", re.IGNORECASE)  # tells of plans, and is none
+
+
+def look_at_markdown(
+    store: Store, globs: Sequence[str], followed: Sequence[str] = ()
+) -> list[Looked]:
+    """Every source that is there, and what it declares: what *globs* match, and the *followed* paths."""
     # A glob such as *.md covers CLAUDE.local.md as well; it is no plan.
     search = Search(store.root, store.inputs)
-    plans = sorted({path for pattern in globs for path in search.find(pattern)} - {LOCAL})
+    found = {path for glob in globs for path in search.find(glob)}
+    found = {path for path in found if not _INDEX.search(path)}
+    found |= {path for path in followed if store.exists(store.root / path)}
+    plans = _one_each(store, sorted(found - {LOCAL}))
     read = plans
     if len(plans) > _MOST_READ:
         read = sorted(nlargest(_MOST_READ, plans, key=partial(_edited_at, store)))
     sources = [LOCAL, *read] if store.exists(store.root / LOCAL) else read
-    looked = [_look_at(store, path, plans) for path in sources]
+    looked = [look_at(store, path, plans) for path in sources]
     in_progress = [
         source.declaration for source in looked if source.declaration and source.path != LOCAL
     ]
@@ -183,7 +193,7 @@ def look_at_markdown(store: Store, globs: Sequence[str]) -> list[Looked]:
         Looked(source.path, None, reason) if source.path in left else source for source in looked
     ]
     troubles = []
-    if search.is_over:
+    if search.is_over and not set(PLANS) <= set(globs):  # somebody has named them
         troubles.append(f"not searched to the end: more than {MOST:,} names")
     if len(read) < len(plans):
         troubles.append(
@@ -196,12 +206,26 @@ def look_at_markdown(store: Store, globs: Sequence[str]) -> list[Looked]:
     return looked + [Looked("plans", None, line, trouble=line) for line in troubles]
 
 
+def _one_each(store: Store, paths: Sequence[str]) -> list[str]:
+    """*paths* without those that name a file again, where case does not tell names apart."""
+    named: dict[str, list[str]] = {}
+    for path in paths:
+        named.setdefault(path.casefold(), []).append(path)
+    unlike: dict[object, str] = {}
+    for path in paths:
+        same = named[path.casefold()]
+        status = store.inputs.stat(store.root / path) if len(same) > 1 else None
+        unlike.setdefault((status.st_dev, status.st_ino) if status else path, path)
+    return list(unlike.values())
+
+
 def _edited_at(store: Store, path: str) -> float:
     status = store.inputs.stat(store.root / path)
     return status.st_mtime if status else 0.0
 
 
-def _look_at(store: Store, path: str, plans: Sequence[str]) -> Looked:
+def look_at(store: Store, path: str, plans: Sequence[str] = ()) -> Looked:
+    """What the file at *path*, below the root, declares; CLAUDE.local.md may point at one of *plans*."""
     try:
         data, mtime = store.read(store.root / path)
     except StateUnreadable as error:

@@ -38,7 +38,14 @@ from holdfast.formats.canonical.view import Merged, View
 from holdfast.formats.engine.format import StateFormat
 from holdfast.formats.engine.looking import LoadedFile
 from holdfast.formats.engine.strictness import quoted, strictly
-from holdfast.formats.engine.workflow import Briefing, Place, Standing, Survey, Workflow
+from holdfast.formats.engine.workflow import (
+    Briefing,
+    CandidatePlan,
+    Place,
+    Standing,
+    Survey,
+    Workflow,
+)
 from holdfast.records import ledger
 
 
@@ -59,8 +66,7 @@ class Canonical(StateFormat[State, Merged, View]):
     def present(self, place: Place) -> bool:
         if files.paths(place.store):
             return True
-        looked = files.look_at_markdown(place.store, place.settings.plans)
-        return any(source.declaration for source in looked)
+        return any(source.declaration for source in views.sources(place, ledger.load(place.store)))
 
     def look(self, place: Place) -> View:
         return views.look(place)
@@ -124,6 +130,9 @@ class Canonical(StateFormat[State, Merged, View]):
     def unreadable(self, found: View) -> list[str]:
         troubled = [f"{source.path}: {source.trouble}" for source in found.looked if source.trouble]
         return [*troubled, *found.repairs]
+
+    def candidates(self, found: View) -> list[CandidatePlan]:
+        return found.candidates
 
     def notes(self, found: View) -> list[str]:
         """What a newer Holdfast keeps here; it stays true however often it is told."""

@@ -6,7 +6,8 @@ A view is made without writing. Whoever wants to write makes it again inside the
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,15 +15,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast import clock
+from holdfast.config.settings import PLANS
 from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical import files, matching
 from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.matching import Declared, Matched
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.sources import Declaration, Looked
+from holdfast.formats.canonical.sources import Candidate, Declaration, Looked
 from holdfast.formats.canonical.state import LastStatement, State
 from holdfast.formats.engine.looking import Found, Unusable, standing_by_age, unreadable
-from holdfast.formats.engine.workflow import BY_HAND, Place, Standing
+from holdfast.formats.engine.workflow import BY_HAND, CandidatePlan, Place, Standing
+from holdfast.patterns import pattern
 from holdfast.records import ledger
 from holdfast.records.ledger import Ledger
 
@@ -118,6 +121,40 @@ def _edited_by_hand(state: State) -> bool:
     )
 
 
+# What many mean to do one day. It is followed when somebody asks for it, whatever it says.
+_LONG_TERM = pattern(r"(?:roadmap|milestone)[^/]*$", re.IGNORECASE)
+
+
+def sources(place: Place, record: Ledger, kept: Collection[str] = ()) -> list[Looked]:
+    """The markdown, where a plan that this session or everybody follows declares what it would only suggest.
+
+    One of a workflow that is *kept*, by its key, declares it as well, but is no reason to go on with it.
+    """
+    looked = files.look_at_markdown(place.store, place.settings.plans, record.followed)
+    is_usual = set(PLANS) <= set(place.settings.plans)
+    return [_weighed(source, place, record, kept, is_usual=is_usual) for source in looked]
+
+
+def _weighed(
+    source: Looked, place: Place, record: Ledger, kept: Collection[str], *, is_usual: bool
+) -> Looked:
+    is_followed = source.path in record.followed
+    if source.declaration and is_usual and not is_followed and _LONG_TERM.search(source.path):
+        candidate = Candidate("in progress, by its own words", source.declaration)
+        source = source._replace(declaration=None, candidate=candidate)
+    if source.candidate is None:
+        return source
+    keys = matching.group([source.candidate.declaration])[0].keys
+    if is_followed or not place.own.isdisjoint(keys):
+        by = "holdfast follow" if is_followed else "this session, which works on it"
+        reason = f"{source.candidate.why}; followed by {by}"
+        return Looked(source.path, source.candidate.declaration, reason, source.trouble)
+    if any(key in kept for key in keys):
+        return source._replace(declaration=source.candidate.declaration)
+    is_left_alone = any(key in record.ignored for key in keys)
+    return source._replace(candidate=None) if is_left_alone else source
+
+
 class View(Found[Merged]):
     """What one look found."""
 
@@ -128,9 +165,31 @@ class View(Found[Merged]):
         self.deleted: dict[str, Merged] = {}  # that were ended so, by the path of the file
         self.revived: list[str] = []  # tombstones that no longer hold
 
+    @property
+    def candidates(self) -> list[CandidatePlan]:
+        """The plans that nobody follows, the one edited last first."""
+        known = {key for entry in self.entries for key in entry.keys}
+        known |= {matching.by_name(entry.name) for entry in self.entries}
+        found = []
+        for source in self.looked:
+            if source.candidate is None or source.declaration:
+                continue
+            why, said = source.candidate
+            group = matching.group([said])[0]
+            rests = matching.resting(self.place.store, self.ledger, group, self.place.checkout)
+            if known.isdisjoint({group.key, matching.by_name(group.name)}) and not rests:
+                found.append((said.mtime, CandidatePlan(source.path, why, group.key)))
+        return [plan for _, plan in sorted(found, reverse=True)]
+
     @cached_property
     def ledger(self) -> Ledger:
         return ledger.load(self.place.store)
+
+    @cached_property
+    def suggested(self) -> set[str]:
+        """Keys of the workflows that are kept, and of which a plan says no more than that they may run."""
+        plans = [source.declaration for source in self.looked if source.candidate]
+        return {group.key for group in matching.group([plan for plan in plans if plan])}
 
     @cached_property
     def closed(self) -> dict[str, str]:
@@ -163,7 +222,8 @@ class View(Found[Merged]):
         elif known.file and known.state.finished:
             remark = f"all phases completed. Close it: holdfast complete {name!r}"
         else:
-            standing, remark = ("active", "") if group else standing_by_age(known, self.place)
+            is_declared = group and group.key not in self.suggested
+            standing, remark = ("active", "") if is_declared else standing_by_age(known, self.place)
         return known._replace(standing=standing, remark=remark)
 
     @cached_property
@@ -186,8 +246,9 @@ class View(Found[Merged]):
 def look(place: Place) -> View:
     """Look at it all."""
     view, store = View(place), place.store
-    view.looked = files.look_at_markdown(store, place.settings.plans)
     there = [files.KIND.read(store, path) for path in files.paths(store)]
+    kept = {matching.key_of(file.state) for file in there if isinstance(file, StateFile)}
+    view.looked = sources(place, view.ledger, kept)
     view.unusable = [file for file in there if isinstance(file, Unusable)]
     groups = matching.group([source.declaration for source in view.looked if source.declaration])
     matched = matching.match([file for file in there if isinstance(file, StateFile)], groups, store)

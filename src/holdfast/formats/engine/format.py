@@ -51,6 +51,7 @@ from holdfast.formats.engine.looking import E, F, LoadedFile, Looking, Unusable,
 from holdfast.formats.engine.strictness import objections, strictly
 from holdfast.formats.engine.workflow import (
     Briefing,
+    CandidatePlan,
     Place,
     Report,
     Standing,
@@ -100,6 +101,10 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
     def describe(self, place: Place, entry: E, standing: Standing) -> dict[str, Any]:
         """Fields of the Workflow that are this format's own."""
         return {}
+
+    def candidates(self, found: F) -> list[CandidatePlan]:
+        """Plans that nobody follows, the one edited last first."""
+        return []
 
     def notes(self, found: F) -> list[str]:
         """More that the person has to be told, one line each."""
@@ -159,6 +164,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
 
     def _fill(self, found: F, survey: Survey) -> Survey:
         survey.workflows, survey.looked = self.workflows(found), self.looked(found)
+        survey.candidates = self.candidates(found)
         survey.notes += [*self.unreadable(found), *self.notes(found)]
         return survey
 

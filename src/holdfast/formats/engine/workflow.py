@@ -136,6 +136,7 @@ class Place:
     played: bool = False  # by `simulate`, so that nothing is noted of what it plays
     user_folder: str | None = None  # where the user's own folder keeps what is of this project
     folder: str = ""  # the folder in the checkout of `branch`
+    own: frozenset[str] = frozenset()  # keys of the workflows that the session has worked on here
 
     @property
     def root(self) -> Path:
@@ -161,12 +162,26 @@ class Place:
         return project.created_from(self.folder or str(self.root), self.store.inputs)
 
 
+class CandidatePlan(NamedTuple):
+    """A plan that nobody follows."""
+
+    path: str  # relative to the root, with forward slashes
+    why: str  # it looks like one: "3 of 8 done"
+    key: str  # of the workflow that it would declare
+
+    def __str__(self) -> str:
+        follow = shlex.join(["holdfast", "follow", self.path])
+        path, why = one_line(self.path), one_line(self.why, 120)
+        return f"{path} looks like a plan ({why}) and is not followed: `{one_line(follow)}`"
+
+
 @dataclass
 class Survey:
     """What a format found, and what came of saving it."""
 
     workflows: list[Workflow] = field(default_factory=list)
     looked: list[tuple[str, str]] = field(default_factory=list)  # path, what was found there
+    candidates: list[CandidatePlan] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # lines that the person should see
     saved: list[str] = field(default_factory=list)  # names of workflows that were written
     due: bool = False  # whether there is something to be written

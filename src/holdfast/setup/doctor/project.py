@@ -43,6 +43,7 @@ def examine(view: ProjectView, surroundings: Surroundings) -> Iterator[Finding]:
     yield from _folders(view)
     yield from _states(view)
     yield _workflow(view)
+    yield from _candidates(view)
     yield from _leftovers(view)
     yield from _tracked(view)
     yield from _log(view)
@@ -138,6 +139,14 @@ def _workflow(view: ProjectView) -> Finding:
     if choice.chosen:
         return Finding("workflow", "good", f"{restore.in_brief(choice.chosen)}: {choice.why}")
     return Finding("workflow", "note", "none to restore here", choice.why, "holdfast why")
+
+
+def _candidates(view: ProjectView) -> Iterator[Finding]:
+    """Plans that nobody follows."""
+    for plan in view.candidates:
+        fix = shlex.join(["holdfast", "follow", plan.path])
+        what = f"{plan.path} looks like a plan and is not followed"
+        yield Finding("plan", "note", what, plan.why, f"{fix}, or unfollow to hear no more of it")
 
 
 def _leftovers(view: ProjectView) -> Iterator[Finding]:
