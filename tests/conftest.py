@@ -45,8 +45,15 @@ def nobodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
     return home
 
 
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """What forks processes of `holdfast` that have loaded everything."""
+    with Warm() as server:
+        yield server
+
+
 @pytest.fixture(autouse=True, scope="session")
-def warm_processes() -> Iterator[None]:
+def warm_processes(warm: Warm) -> Iterator[None]:
     """Commands and hooks of the fixtures are real processes, forked from one that has loaded everything.
 
     A second one at the same time, or one that asks for a changed interpreter, is started in the usual way.
@@ -65,11 +72,11 @@ def warm_processes() -> Iterator[None]:
             return cold(arguments, cwd, environment, stdin, timeout)
         with contextlib.ExitStack() as stack:
             stack.callback(one_at_a_time.release)
-            done = server.run(arguments, cwd=cwd, environment=environment, stdin=stdin)
+            done = warm.run(arguments, cwd=cwd, environment=environment, stdin=stdin)
         words = ["holdfast", *arguments]
         return subprocess.CompletedProcess(words, done.code, done.said, done.complaint)
 
-    with Warm() as server, pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulate, "run_command", run)
         yield
 

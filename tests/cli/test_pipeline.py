@@ -284,29 +284,27 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("session", [HERE, "another"])
-@pytest.mark.parametrize("arguments", [["next"], ["list"], ["approve"], ["cancel"]])
-def test_a_command_looks_at_pipelines_alone(
-    arguments: list[str], session: str, waiting: Project
-) -> None:
+@pytest.mark.parametrize("known", [True, False])
+def test_a_command_looks_at_pipelines_alone(known: bool, waiting: Project) -> None:
     """Also the first one of a session: no other format is loaded, no markdown is read."""
     waiting.declare("Something else")
     waiting.plan("00001-more", {"A": ["x"]})
     waiting.write(".claude/agent-state.json", "{}")
-    done = subprocess.run(
-        [sys.executable, "-c", WATCHED, "pipeline", *arguments],
-        cwd=waiting.root,
-        env=waiting.environment(session),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    seen = done.stderr.partition("SEEN")[2].split()
     others = ("canonical", "skill", "gated", "orchestrator")
-    assert not [
-        name for name in seen if name.startswith(tuple(f"holdfast.formats.{o}" for o in others))
-    ]
-    assert not [path for path in seen if path.endswith(".md") or "agent-state" in path]
+    for command in ("next", "list", "approve", "cancel"):
+        done = subprocess.run(
+            [sys.executable, "-c", WATCHED, "pipeline", command],
+            cwd=waiting.root,
+            env=waiting.environment(HERE if known else f"first-asks-for-{command}"),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        seen = done.stderr.partition("SEEN")[2].split()
+        assert not [
+            name for name in seen if name.startswith(tuple(f"holdfast.formats.{o}" for o in others))
+        ]
+        assert not [path for path in seen if path.endswith(".md") or "agent-state" in path]
 
 
 def test_a_session_stays_with_the_pipeline_it_took_up(

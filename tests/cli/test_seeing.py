@@ -12,41 +12,50 @@ import subprocess
 import sys
 import termios
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from holdfast.testing import Compactions, MovableClock, Project
 from holdfast.text.room import width
+from warm import Warm
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 LONG = "The page that goes on and on and never comes to an end because nobody ever stopped it"
 SESSION = "session-1"
 
 
-def on_terminal(project: Project, *arguments: str, columns: int = 80, **more: str) -> str:
-    """What the command prints on a terminal of its own."""
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = {**project.environment(), "TERM": "xterm-256color", **more}
-    command = [sys.executable, "-m", "holdfast", *arguments]
-    printed = bytearray()
+OnTerminal = Callable[..., str]
 
-    def read() -> None:
-        with contextlib.suppress(OSError):  # the other end is closed
-            while chunk := os.read(ours, 65536):
-                printed.extend(chunk)
 
-    process = subprocess.Popen(
-        command, cwd=project.root, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
-    )
-    os.close(theirs)
-    reader = threading.Thread(target=read)
-    reader.start()
-    assert process.wait(timeout=60) == 0
-    reader.join()
-    os.close(ours)
-    return printed.decode().replace("\r\n", "\n")
+@pytest.fixture
+def on_terminal(warm: Warm) -> OnTerminal:
+    """What a command prints on a terminal of its own."""
+
+    def run(project: Project, *arguments: str, columns: int = 80, **more: str) -> str:
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        environment = {**project.environment(), "TERM": "xterm-256color", **more}
+        printed = bytearray()
+
+        def read() -> None:
+            with contextlib.suppress(OSError):  # the other end is closed
+                while chunk := os.read(ours, 65536):
+                    printed.extend(chunk)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        done = warm.run(
+            arguments, cwd=project.root, environment=environment, terminal=os.ttyname(theirs)
+        )
+        os.close(theirs)
+        reader.join()
+        os.close(ours)
+        assert done.code == 0
+        return printed.decode().replace("\r\n", "\n")
+
+    return run
 
 
 def row(shown: str, label: str) -> str:
@@ -74,7 +83,9 @@ def blocked(holdfast_project: Project) -> Project:
     return holdfast_project
 
 
-def test_a_terminal_gets_colour_and_a_pipe_does_not(blocked: Project) -> None:
+def test_a_terminal_gets_colour_and_a_pipe_does_not(
+    blocked: Project, on_terminal: OnTerminal
+) -> None:
     """The same text in both."""
     piped = blocked.run("status").stdout
     shown = on_terminal(blocked, "status")
@@ -86,20 +97,21 @@ def test_a_terminal_gets_colour_and_a_pipe_does_not(blocked: Project) -> None:
 
 @pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"NO_COLOR": "0"}, {"TERM": "dumb"}])
 @pytest.mark.parametrize("command", ["status", "list", "demo"])
-def test_colour_can_be_refused(command: str, more: dict[str, str], blocked: Project) -> None:
+def test_colour_can_be_refused(
+    command: str, more: dict[str, str], blocked: Project, on_terminal: OnTerminal
+) -> None:
     """By any value of NO_COLOR, and by a terminal that has none."""
     assert "\x1b" not in on_terminal(blocked, command, **more)
 
 
-def test_an_empty_no_color_refuses_nothing(blocked: Project) -> None:
+def test_an_empty_no_color_refuses_nothing(blocked: Project, on_terminal: OnTerminal) -> None:
     """As no-color.org has it."""
     assert "\x1b" in on_terminal(blocked, "status", NO_COLOR="")
 
 
-@pytest.mark.parametrize("columns", [40, 80, 200, 0])
 @pytest.mark.parametrize("command", ["status", "list", "log", "why", "show"])
 def test_lines_fit_the_terminal(
-    command: str, columns: int, blocked: Project, compaction_cycle: Compactions
+    command: str, blocked: Project, compaction_cycle: Compactions, on_terminal: OnTerminal
 ) -> None:
     """80 columns at most, or what the terminal has; only a line that ends in a path may be longer."""
     compaction_cycle()
@@ -107,14 +119,17 @@ def test_lines_fit_the_terminal(
         "PLAN.md",
         "# 計画書\n\n**Status**: 🔄 In Progress\n\n## Phase 1: 設計\n- [ ] " + "長い" * 60,
     )
-    shown = ESCAPE.sub("", on_terminal(blocked, command, columns=columns))
-    room = min(columns or 80, 80)
-    wide = [line for line in shown.splitlines() if width(line) > room]
-    assert [line for line in wide if "/" not in line.split()[-1]] == []
-    assert len(shown.splitlines()) > 1
+    for columns in (40, 80, 200, 0):
+        shown = ESCAPE.sub("", on_terminal(blocked, command, columns=columns))
+        room = min(columns or 80, 80)
+        wide = [line for line in shown.splitlines() if width(line) > room]
+        assert [line for line in wide if "/" not in line.split()[-1]] == [], columns
+        assert len(shown.splitlines()) > 1, columns
 
 
-def test_a_narrow_terminal_breaks_with_a_hanging_indent(blocked: Project) -> None:
+def test_a_narrow_terminal_breaks_with_a_hanging_indent(
+    blocked: Project, on_terminal: OnTerminal
+) -> None:
     """Under the fact, not under its label."""
     lines = ESCAPE.sub("", on_terminal(blocked, "status", columns=40)).splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("  chosen "))
@@ -124,7 +139,7 @@ def test_a_narrow_terminal_breaks_with_a_hanging_indent(blocked: Project) -> Non
     )
 
 
-def test_a_colour_begins_and_ends_on_its_line(blocked: Project) -> None:
+def test_a_colour_begins_and_ends_on_its_line(blocked: Project, on_terminal: OnTerminal) -> None:
     """A break inside would colour the indent, or the next fact."""
     for line in on_terminal(blocked, "status", columns=40).splitlines():
         codes = ESCAPE.findall(line)
@@ -132,7 +147,9 @@ def test_a_colour_begins_and_ends_on_its_line(blocked: Project) -> None:
         assert len(codes) % 2 == 0
 
 
-def test_what_a_file_says_cannot_colour_the_terminal(holdfast_project: Project) -> None:
+def test_what_a_file_says_cannot_colour_the_terminal(
+    holdfast_project: Project, on_terminal: OnTerminal
+) -> None:
     """Its escapes go; ours stay."""
     holdfast_project.declare(
         "\x1b[32mGreen\x07 \u202eflow", phase="1/2 - \x1b]0;title\x07A", reminders=["\x1b[2Jgone"]

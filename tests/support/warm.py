@@ -86,9 +86,13 @@ class Warm:
         cwd: Path | str,
         environment: Mapping[str, str],
         stdin: bytes = b"",
+        terminal: str | None = None,
         held: Callable[[int], None] | None = None,
     ) -> Ended:
-        """Run `holdfast` with *arguments*; *held* gets the process before its first step, and lets it go."""
+        """Run `holdfast` with *arguments*; *held* gets the process before its first step, and lets it go.
+
+        What it says to a *terminal* is for whoever has its other end.
+        """
         with tempfile.TemporaryDirectory() as folder:
             streams = [Path(folder, name) for name in ("stdin", "stdout", "stderr")]
             streams[0].write_bytes(stdin)
@@ -96,7 +100,7 @@ class Warm:
                 "arguments": list(arguments),
                 "cwd": str(cwd),
                 "environment": dict(environment),
-                "streams": [str(path) for path in streams],
+                "streams": [terminal or str(path) for path in streams],
                 "held": held is not None,
             }
             assert self._server.stdin
@@ -111,7 +115,7 @@ class Warm:
             except BaseException:
                 self._begin_anew(pid)
                 raise
-            said = [path.read_bytes() for path in streams[1:]]
+            said = [b"" if terminal else path.read_bytes() for path in streams[1:]]
         return Ended(code, *said)
 
     def _begin_anew(self, pid: int) -> None:
@@ -184,7 +188,8 @@ def _become(request: Mapping[str, Any], libc: ctypes.CDLL) -> int:
     """Be the process that was asked for; returns its exit code."""
     libc.prctl(_SET_PTRACER, ctypes.c_ulong(-1), 0, 0, 0)
     for number, path in enumerate(request["streams"]):
-        descriptor = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT)
+        mode = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT
+        descriptor = os.open(path, mode | os.O_NOCTTY)
         os.dup2(descriptor, number)
         os.close(descriptor)
     sys.stdin, sys.stdout, sys.stderr = (
