@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,15 +35,19 @@ settings.load_profile("default")
 
 
 @pytest.fixture(autouse=True)
-def nobodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def nobodys_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """No test reads or writes the home, the settings or the session of whoever runs it."""
-    home = tmp_path_factory.mktemp("nobody")
+    # Not `mktemp`, which looks through the folders of all tests before for a free number.
+    home = Path(tempfile.mkdtemp(prefix="nobody-", dir=tmp_path_factory.getbasetemp()))
     for name, value in variables_of_home(str(home)).items():
         monkeypatch.setenv(name, value)
     for name in list(os.environ):
         if name.startswith(("CLAUDE", "HOLDFAST_", "XDG_", "ANTHROPIC")) and name != "HOLDFAST_CI":
             monkeypatch.delenv(name)
-    return home
+    yield home
+    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from holdfast.testing import Compactions, Project
 from holdfast.workflows import sync
 
 COMMAND = Path(sys.executable).parent / "holdfast"
+GONE = Program("/gone/holdfast")
 
 
 class Patient(NamedTuple):
@@ -32,6 +33,7 @@ class Patient(NamedTuple):
     project: Project
     programs: Path  # the only folder of ours on PATH
     settings: Path  # of the user
+    tries_hooks: bool = True
 
     def register(self, hooks: dict[str, Any], **more: object) -> None:
         self.settings.write_text(json.dumps({"hooks": hooks, **more}), encoding="utf-8")
@@ -45,7 +47,10 @@ class Patient(NamedTuple):
 
     def found(self, *levels: str) -> list[dict[str, Any]]:
         return [
-            each for each in self.doctor()["findings"] if each["level"] in (levels or ("wrong",))
+            each
+            for each in self.doctor()["findings"]
+            if each["level"] in (levels or ("wrong",))
+            and (self.tries_hooks or each["check"] != "command")
         ]
 
     def only(self, *levels: str) -> dict[str, Any]:
@@ -96,6 +101,13 @@ def patient(
     return whole
 
 
+@pytest.fixture
+def hookless(patient: Patient) -> Patient:
+    """One whose registered program is not there, so that no recorded payload is tried with it."""
+    patient.register(registration.hooks(GONE))
+    return patient._replace(tries_hooks=False)
+
+
 def test_nothing_is_wrong(patient: Patient) -> None:
     """And each thing that was looked at says so."""
     found = patient.doctor()
@@ -109,20 +121,22 @@ def test_nothing_is_wrong(patient: Patient) -> None:
     assert done.stdout.endswith("Nothing is wrong.\n")
 
 
-def test_tool_events_that_no_server_answers(patient: Patient) -> None:
+def test_tool_events_that_no_server_answers(patient: Patient, hookless: Patient) -> None:
     """They are registered for it, and the client was never told of it."""
     patient.register(registration.hooks(by_server=True))
     found = patient.only()
     assert "Claude Code has no MCP server holdfast" in found["what"]
     assert found["fix"] == "claude mcp add --scope user holdfast -- holdfast mcp"
+    hookless.register(registration.hooks(GONE, by_server=True))
+    assert "Claude Code has no MCP server holdfast" in hookless.only()["what"]
     file = patient.project.home / ".claude.json"
     file.write_text(json.dumps({"mcpServers": {"holdfast": {"command": "holdfast"}}}))
-    assert patient.found() == []
+    assert hookless.found() == []
     mine = {str(patient.project.root): {"mcpServers": {"holdfast": {}}}}
     file.write_text(json.dumps({"projects": mine}))
-    assert patient.found() == []
+    assert hookless.found() == []
     file.write_text("not JSON, so it tells nothing")
-    assert patient.found() == []
+    assert hookless.found() == []
 
 
 def test_not_on_the_path(patient: Patient) -> None:
@@ -155,47 +169,47 @@ def test_a_program_that_is_another_one(patient: Patient) -> None:
     assert "it said 'Welcome\\n'" in patient.only()["cause"]
 
 
-def test_registered_twice(patient: Patient) -> None:
+def test_registered_twice(hookless: Patient) -> None:
     """By two settings with different programs."""
-    local = patient.project.write(".claude/settings.local.json", "{}")
-    local.write_text(json.dumps({"hooks": registration.hooks(Program(str(COMMAND)))}))
-    found = patient.only()
+    local = hookless.project.write(".claude/settings.local.json", "{}")
+    local.write_text(json.dumps({"hooks": registration.hooks(Program("/gone/elsewhere/holdfast"))}))
+    found = hookless.only()
     assert found["what"].startswith("registered twice: in the user settings")
-    patient.do(found["fix"])
-    assert patient.found() == []
+    hookless.do(found["fix"])
+    assert hookless.found() == []
 
 
-def test_the_plugin_and_the_settings(patient: Patient) -> None:
+def test_the_plugin_and_the_settings(hookless: Patient) -> None:
     """The plugin's hooks come on top."""
-    patient.register(registration.hooks(), enabledPlugins={"holdfast@holdfast": True})
-    found = patient.only()
+    hookless.register(registration.hooks(GONE), enabledPlugins={"holdfast@holdfast": True})
+    found = hookless.only()
     assert "the plugin holdfast@holdfast" in found["what"]
-    patient.do(found["fix"])
-    assert patient.found() == []
+    hookless.do(found["fix"])
+    assert hookless.found() == []
 
 
-def test_what_a_repository_names_is_not_started(patient: Patient, tmp_path: Path) -> None:
+def test_what_a_repository_names_is_not_started(hookless: Patient, tmp_path: Path) -> None:
     """The doctor only looks; who trusts a project tells the client so, not us."""
-    trap = patient.project.write("bin/holdfast", f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
+    trap = hookless.project.write("bin/holdfast", f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
     trap.chmod(0o755)
     hooks = registration.hooks(Program(str(trap)))
     shell = {"type": "command", "command": "sh", "args": ["-c", f"touch {tmp_path}/x; /holdfast"]}
     hooks["PreCompact"][0]["hooks"].append({**shell, "args": [*shell["args"], "hook"]})
-    patient.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
-    notes = [each["what"] for each in patient.found("note")]
+    hookless.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
+    notes = [each["what"] for each in hookless.found("note")]
     assert f"{trap} was not tested" in notes
     assert not (tmp_path / "sprung").exists()
     assert not (tmp_path / "x").exists()
 
 
-def test_the_same_hook_in_other_words_runs_twice(patient: Patient) -> None:
+def test_the_same_hook_in_other_words_runs_twice(hookless: Patient) -> None:
     """The client takes a line for a shell and a program with arguments for two."""
-    hooks = {"PreCompact": [{"hooks": [{"type": "command", "command": "holdfast hook"}]}]}
-    patient.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
-    assert "registered twice" in patient.only()["what"]
-    hooks["PreCompact"] = registration.hooks()["PreCompact"]
-    patient.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
-    assert patient.found() == []
+    hooks = {"PreCompact": [{"hooks": [{"type": "command", "command": "/gone/holdfast hook"}]}]}
+    hookless.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
+    assert "registered twice" in hookless.only()["what"]
+    hooks["PreCompact"] = registration.hooks(GONE)["PreCompact"]
+    hookless.project.write(".claude/settings.json", json.dumps({"hooks": hooks}))
+    assert hookless.found() == []
 
 
 def test_two_copies_of_the_plugin(patient: Patient) -> None:
@@ -286,12 +300,12 @@ def test_the_version_of_an_agent(name: str, patient: Patient) -> None:
     assert found.what.startswith(f"no `{agent.program}` on the PATH")
 
 
-def test_switched_off_nothing_is_repaired(patient: Patient) -> None:
+def test_switched_off_nothing_is_repaired(hookless: Patient) -> None:
     """Nothing may be written then, by no command."""
-    path = patient.project.state_files()[0]
+    path = hookless.project.state_files()[0]
     path.write_text("{", encoding="utf-8")
-    patient.project.write(".claude/holdfast.toml", "enabled = false\n")
-    found = patient.doctor("--fix")
+    hookless.project.write(".claude/holdfast.toml", "enabled = false\n")
+    found = hookless.doctor("--fix")
     assert any("switched off" in each for each in found["fixed"])
     assert path.read_text(encoding="utf-8") == "{"
 
@@ -307,22 +321,22 @@ def test_what_a_newer_release_keeps_is_not_called_wrong(patient: Patient) -> Non
     assert any("newer Holdfast" in each.cause for each in patient.kept("note"))
 
 
-def test_what_is_repaired_is_said_as_it_is(patient: Patient) -> None:
+def test_what_is_repaired_is_said_as_it_is(hookless: Patient) -> None:
     """Without a copy there is none to come back."""
-    bad = patient.project.write("untracked/workflow-state/x/state-x-20260101_000000.json", "{")
-    done = patient.doctor("--fix")["fixed"]
-    assert [f"{bad.relative_to(patient.project.root)} could not be read" in each for each in done]
+    bad = hookless.project.write("untracked/workflow-state/x/state-x-20260101_000000.json", "{")
+    done = hookless.doctor("--fix")["fixed"]
+    assert [f"{bad.relative_to(hookless.project.root)} could not be read" in each for each in done]
     assert not any("last good copy" in each for each in done)
 
 
-def test_a_folder_that_is_read_only(patient: Patient) -> None:
+def test_a_folder_that_is_read_only(hookless: Patient) -> None:
     """The state could not be saved."""
-    folder = patient.project.state_files()[0].parent
+    folder = hookless.project.state_files()[0].parent
     folder.chmod(0o555)
-    found = patient.only()
+    found = hookless.only()
     assert found["what"] == f"{folder} cannot be written to"
-    patient.do(found["fix"])
-    assert patient.kept() == []
+    hookless.do(found["fix"])
+    assert hookless.kept() == []
 
 
 def test_a_file_in_the_place_of_a_folder(holdfast_project: Project, patient: Patient) -> None:
@@ -337,22 +351,22 @@ def test_a_file_in_the_place_of_a_folder(holdfast_project: Project, patient: Pat
     assert patient.kept() == []
 
 
-def test_a_state_that_cannot_be_read(patient: Patient) -> None:
+def test_a_state_that_cannot_be_read(hookless: Patient) -> None:
     """It is set aside, and the last good copy comes back."""
-    path = patient.project.state_files()[0]
+    path = hookless.project.state_files()[0]
     before = json.loads(path.read_bytes())
     path.write_text('{"workflow": "W", ', encoding="utf-8")
-    found = patient.only()
+    found = hookless.only()
     assert (found["check"], found["safe"]) == ("state", True)
-    patient.project.run(*shlex.split(found["fix"])[1:])
-    assert patient.project.state()["phase"] == before["phase"]
-    assert list((patient.project.root / ".claude/holdfast/quarantine").iterdir())
+    hookless.project.run(*shlex.split(found["fix"])[1:])
+    assert hookless.project.state()["phase"] == before["phase"]
+    assert list((hookless.project.root / ".claude/holdfast/quarantine").iterdir())
 
 
-def test_a_wrong_key_in_the_settings(patient: Patient) -> None:
+def test_a_wrong_key_in_the_settings(hookless: Patient) -> None:
     """With a guess at what was meant."""
-    path = patient.project.write(".claude/holdfast.toml", 'gatee = "off"\n')
-    found = patient.only()
+    path = hookless.project.write(".claude/holdfast.toml", 'gatee = "off"\n')
+    found = hookless.only()
     assert "unknown key 'gatee' (did you mean 'gate'?)" in found["cause"]
     assert found["fix"] == f"edit {path}"
 
@@ -383,26 +397,26 @@ def test_what_is_not_registered(change: Callable[[dict[str, Any]], object], word
     assert words in "; ".join(lacking(registration.registered(hooks), due))
 
 
-def test_a_wrong_matcher(patient: Patient) -> None:
+def test_a_wrong_matcher(hookless: Patient) -> None:
     """The compaction would bring nothing back."""
-    hooks = registration.hooks()
+    hooks = registration.hooks(GONE)
     hooks["SessionStart"][0]["matcher"] = "startup"
-    patient.register(hooks)
-    found = patient.only()
+    hookless.register(hooks)
+    found = hookless.only()
     assert "SessionStart: the matcher 'startup' leaves out compact" in found["cause"]
-    patient.do(found["fix"])
-    assert patient.found() == []
+    hookless.do(found["fix"])
+    assert hookless.found() == []
 
 
-def test_fewer_parts_than_the_settings_say(patient: Patient) -> None:
+def test_fewer_parts_than_the_settings_say(hookless: Patient) -> None:
     """The guidance would promise what no hook sends."""
-    config = patient.project.home / ".config" / "holdfast"
+    config = hookless.project.home / ".config" / "holdfast"
     config.mkdir(parents=True)
     (config / "holdfast.toml").write_text("parts = 15\n", encoding="utf-8")
-    found = patient.only()
+    found = hookless.only()
     assert "parts 13 to 15 of 15 of the reading not registered" in found["cause"]
-    patient.do(found["fix"])
-    assert patient.found() == []
+    hookless.do(found["fix"])
+    assert hookless.found() == []
 
 
 def test_a_matcher_in_other_words_is_right() -> None:
@@ -415,32 +429,32 @@ def test_a_matcher_in_other_words_is_right() -> None:
     assert lacking(registration.registered(hooks), due) == []
 
 
-def test_a_finished_workflow_is_left_over(patient: Patient) -> None:
+def test_a_finished_workflow_is_left_over(hookless: Patient) -> None:
     """`--fix` completes it; its last state is kept."""
-    patient.project.declare("W", phase="3/3 - Last", status="completed")
-    (patient.project.root / "CLAUDE.local.md").unlink()
-    patient.project.run("phase", "set", "3", "--status", "completed")
-    (found,) = [each for each in patient.found("note") if each["check"] == "left over"]
+    hookless.project.declare("W", phase="3/3 - Last", status="completed")
+    (hookless.project.root / "CLAUDE.local.md").unlink()
+    hookless.project.run("phase", "set", "3", "--status", "completed")
+    (found,) = [each for each in hookless.found("note") if each["check"] == "left over"]
     assert found["fix"] == "holdfast complete W"
-    assert any("Workflow completed: W" in each for each in patient.doctor("--fix")["fixed"])
-    assert patient.project.state_files() == []
-    assert list((patient.project.root / ".claude/holdfast/archive").iterdir())
+    assert any("Workflow completed: W" in each for each in hookless.doctor("--fix")["fixed"])
+    assert hookless.project.state_files() == []
+    assert list((hookless.project.root / ".claude/holdfast/archive").iterdir())
 
 
-def test_what_only_a_person_can_put_away_is_named_and_left(patient: Patient) -> None:
+def test_what_only_a_person_can_put_away_is_named_and_left(hookless: Patient) -> None:
     """A feature's docs are to be published, a run to be archived; neither is simply ended."""
-    project = patient.project
+    project = hookless.project
     project.run("orchestrate", "start", "docs/a.md", "-t", "1.1 Model")
     project.run("orchestrate", "fail", "no time")
     project.run("gate", "start", "user-auth", "--title", "User Auth")
     _complete(project.root / "workflow/user-auth")
-    found = [each for each in patient.found("note") if each["check"] == "left over"]
+    found = [each for each in hookless.found("note") if each["check"] == "left over"]
     fixes = [each["fix"] for each in found]
     assert fixes == ["holdfast gate finalize -w user-auth", "holdfast orchestrate archive"]
-    assert "not repaired" not in "".join(patient.doctor("--fix")["fixed"])
+    assert "not repaired" not in "".join(hookless.doctor("--fix")["fixed"])
     for fix in fixes:
-        patient.do(fix)
-    assert "left over" not in {each["check"] for each in patient.found("note")}
+        hookless.do(fix)
+    assert "left over" not in {each["check"] for each in hookless.found("note")}
 
 
 def _complete(folder: Path) -> None:
@@ -463,29 +477,29 @@ def _complete(folder: Path) -> None:
     ],
 )
 def test_what_is_stale_is_given_up_by_its_own_command(
-    command: tuple[str, ...], fix: str, patient: Patient
+    command: tuple[str, ...], fix: str, hookless: Patient
 ) -> None:
-    patient.project.run(*command)
-    patient.project.clock.advance(days=8)
-    fixes = [each["fix"] for each in patient.found("note") if each["check"] == "left over"]
+    hookless.project.run(*command)
+    hookless.project.clock.advance(days=8)
+    fixes = [each["fix"] for each in hookless.found("note") if each["check"] == "left over"]
     assert any(each.startswith(f"{fix}, or holdfast resume ") for each in fixes)
-    patient.do(fix)
+    hookless.do(fix)
 
 
 @pytest.mark.parametrize("text", ['{"hooks": {},}', "// mine\n{}", "", "[]"])
-def test_settings_of_the_client_that_are_no_json(patient: Patient, text: str) -> None:
+def test_settings_of_the_client_that_are_no_json(hookless: Patient, text: str) -> None:
     """The client ignores such a file without a word."""
-    local = patient.project.write(".claude/settings.local.json", text)
-    found = patient.only()
+    local = hookless.project.write(".claude/settings.local.json", text)
+    found = hookless.only()
     assert found["fix"] == f"edit {local}"
 
 
-def test_all_hooks_are_switched_off(patient: Patient) -> None:
+def test_all_hooks_are_switched_off(hookless: Patient) -> None:
     """By the client's own switch, or by ours."""
-    patient.register(registration.hooks(), disableAllHooks=True)
-    assert "disableAllHooks" in patient.only()["cause"]
-    patient.project.write(".claude/holdfast.toml", "enabled = false\n")
-    notes = [each.what for each in patient.kept("note") if each.check == "settings"]
+    hookless.register(registration.hooks(GONE), disableAllHooks=True)
+    assert "disableAllHooks" in hookless.only()["cause"]
+    hookless.project.write(".claude/holdfast.toml", "enabled = false\n")
+    notes = [each.what for each in hookless.kept("note") if each.check == "settings"]
     assert notes == ["Holdfast is switched off"]
 
 
