@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
+from datetime import timedelta
 
 import pytest
 
@@ -301,3 +304,36 @@ def test_a_file_of_the_older_system_is_no_workflow(
         "Note: .claude/agent-state.json is the state of an"
     )
     assert path.read_text() == old
+
+
+def test_a_limit_of_time_in_hours_is_a_limit(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Some write it as a number of hours; such a run had no limit of time."""
+    begun = (holdfast_project.clock.now() - timedelta(hours=3)).isoformat()
+    state = {
+        "orchestrator": {"status": "executing", "task_doc": "t.md", "start_time": begun},
+        "pending_tasks": [{"phase": 0, "task": "1.1", "name": "Begin"}],
+        "safety_bounds": {"max_time_hours": 2.5},
+    }
+    holdfast_project.write(".claude/agent-state.json", json.dumps(state))
+    guidance = compaction_cycle().guidance
+    assert "of 2h 30m" in guidance
+    assert "STOP" in guidance
+
+
+def test_broken_json_that_was_never_a_state_is_told_once_and_not_waited_for(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Other tools have a file of that name. Each PreCompact waited a second for its writer to finish."""
+    path = holdfast_project.write(".claude/agent-state.json", '{"agent": "x", ')
+    begun = time.perf_counter()
+    assert compaction_cycle.fire("PreCompact", trigger="auto").code == 0
+    assert time.perf_counter() - begun < 0.9  # it was more than one second
+    start = {"source": "startup"}
+    told = [compaction_cycle.fire("SessionStart", **start).stdout for _ in range(2)]
+    assert [b"could not be read: not JSON" in text for text in told] == [True, False]
+    assert compaction_cycle().message == ""
+    assert ".claude/agent-state.json: not JSON" in holdfast_project.run("why").stdout
+    path.write_text('{"agent": "another", ')
+    assert b"not JSON" in compaction_cycle.fire("SessionStart", **start).stdout

@@ -286,3 +286,21 @@ def test_an_ignored_one_is_left_alone(dev: Project, compaction_cycle: Compaction
     assert only_state(dev) == before
     assert "Task 1/2 - Add login" in dev.run("resume", "User Login", session="session-1").stdout
     assert "compaction: User Login\n" in compaction_cycle().guidance
+
+
+def test_a_run_that_names_its_feature_as_the_source(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """As the shell library does that comes with the document; it went by its id, and nothing was to be read."""
+    holdfast_project.write("features/mail/send-letters.md", "# Send letters\n")
+    state = {
+        "_schema": {"version": "1.0", "skill": "dev"},
+        "workflow": {"id": "dev-0123abcd", "status": "in_progress"},
+        "context": {"source": "features/mail/send-letters.md"},
+        "state_machine": {"current_phase": "init", "phases": []},
+    }
+    holdfast_project.write(".claude/workflow-state/active/dev-0123abcd.json", json.dumps(state))
+    guidance = compaction_cycle().guidance
+    assert 'The workflow "send-letters"' in guidance
+    assert "@features/mail/send-letters.md" in guidance
+    assert "0123abcd" not in guidance.partition("State file")[0]

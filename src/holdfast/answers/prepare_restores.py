@@ -134,6 +134,7 @@ def _restore(answers: Answers, view: ProjectView) -> Answer | None:
         or not view.has(chosen)
         or format_of(chosen).notes_compactions
         or ledger.load(view.place.store).notices
+        or view.once
     ):
         return None
     # First, since it may change meanwhile. The answer tells which files have changed since what was delivered last.

@@ -114,11 +114,11 @@ class Inputs:
         return read_file(path, limit, follow=follow, within=within)
 
     def read_settled_json(
-        self, path: AnyPath, limit: int, *, within: AnyPath | None = None
+        self, path: AnyPath, limit: int, *, within: AnyPath | None = None, wait: bool = True
     ) -> tuple[bytes, float, object]:
         """Bytes, mtime and JSON of a file whose writer is done, or StateUnreadable; see `regular`."""
         self._about_to_read(path, within)
-        return read_settled_json(path, limit, within=within)
+        return read_settled_json(path, limit, within=within, wait=wait)
 
     def _about_to_read(self, path: AnyPath, within: AnyPath | None) -> None:
         self.note(path, fingerprints.READ)

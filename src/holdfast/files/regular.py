@@ -172,19 +172,27 @@ def read_json(path: AnyPath, limit: int, *, follow: bool = True) -> object:
         raise StateUnreadable(path, f"not JSON: {error}") from error
 
 
+_in_vain: dict[str, float] = {}  # files that were waited for: their times
+
+
 def read_settled_json(
-    path: AnyPath, limit: int, *, within: AnyPath | None = None
+    path: AnyPath, limit: int, *, within: AnyPath | None = None, wait: bool = True
 ) -> tuple[bytes, float, object]:
-    """Bytes, mtime and JSON of *path*, once its writer is done if one is at work; else StateUnreadable."""
+    """Bytes, mtime and JSON of *path*, once its writer is done if one is at work; else StateUnreadable.
+
+    A hook reads a file more than once. It waits in vain only once, and not at all where it shall not *wait*.
+    """
+    name = os.fsdecode(path)
     for _ in range(6):
         raw, mtime = read_file(path, limit, within=within)
         try:
             return raw, mtime, decode_json(raw)
         except ValueError as error:
             reason = error
-        if abs(time.time() - mtime) > _SETTLING:
+        if not wait or _in_vain.get(name) == mtime or abs(time.time() - mtime) > _SETTLING:
             break
         time.sleep(0.05)
+    _in_vain[name] = mtime
     raise StateUnreadable(path, f"not JSON: {reason}") from reason
 
 

@@ -187,9 +187,11 @@ class Store:
         """The bytes of a regular file in the project and its mtime, or StateUnreadable."""
         return self.inputs.read_file(path, limit, within=self.root)
 
-    def read_json(self, path: str | Path, limit: int = LARGEST) -> tuple[bytes, float, object]:
-        """Bytes, mtime and JSON of a regular file in the project, once its writer is done."""
-        return self.inputs.read_settled_json(path, limit, within=self.root)
+    def read_json(
+        self, path: str | Path, limit: int = LARGEST, *, wait: bool = True
+    ) -> tuple[bytes, float, object]:
+        """Bytes, mtime and JSON of a regular file in the project; with *wait*, once its writer is done."""
+        return self.inputs.read_settled_json(path, limit, within=self.root, wait=wait)
 
     def _contained(self, folder: Path) -> None:
         if not self.holds(folder):

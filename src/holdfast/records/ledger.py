@@ -1,9 +1,10 @@
 """The project's record: what ended, what is ignored, which notices are due, and what is known of each workflow beyond its own file.
 
 An entry under "finished" is a tombstone: markdown that nobody has edited since does not bring the workflow back. An
-entry under "ignored" holds until `holdfast resume`. "followed" are plans that count whatever they say of their status. "notices" are lines that the person has not seen yet, because they
-came up where a hook has no channel to a person. "workflows" has what was observed and counted, since nothing of ours
-goes into files that are not ours alone. "folded" says how far the log of each session is in it.
+entry under "ignored" holds until `holdfast resume`. "followed" are plans that count whatever they say of their status.
+"notices" are lines that the person has not seen yet, because they came up where a hook has no channel to a person.
+"told" are files of which the person was told, and in which version. "workflows" has what was observed and counted,
+since nothing of ours goes into files that are not ours alone. "folded" says how far the log of each session is in it.
 
 It is one file in our private folder of the project, read and written whole inside the project's lock, with its last
 good copy beside it.
@@ -82,6 +83,7 @@ class Ledger(BaseModel):
     ignored: Annotated[dict[Text, Text], _entries(Text)] = {}  # names
     followed: Annotated[list[Text], BeforeValidator(_texts)] = []  # paths of plans
     notices: Annotated[list[Text], BeforeValidator(_texts)] = []
+    told: Annotated[dict[Text, Text], _entries(Text)] = {}  # versions, by path
     workflows: Annotated[dict[Text, Notes], _entries(dict)] = {}
     folded: Annotated[dict[Text, dict[Text, int]], _entries(dict[Text, int])] = {}
 
@@ -100,6 +102,7 @@ class Ledger(BaseModel):
             **self.model_dump(),
             "finished": {key: stone.model_dump() for key, stone in sorted(self.finished.items())},
             "ignored": dict(sorted(self.ignored.items())),
+            "told": dict(list(self.told.items())[-_MOST_NOTICES:]),
             "notices": list(dict.fromkeys(self.notices))[-_MOST_NOTICES:],
             "workflows": dict(list(self.workflows.items())[-_MOST_WORKFLOWS:]),
             "folded": dict(list(self.folded.items())[-_MOST_WORKFLOWS:]),

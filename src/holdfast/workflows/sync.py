@@ -48,6 +48,7 @@ class ProjectView:
     looked: list[tuple[str, str]] = field(default_factory=list)
     candidates: list[CandidatePlan] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    once: dict[str, str] = field(default_factory=dict)  # files that a note is about: their versions
     saved: list[str] = field(default_factory=list)
     due: bool = False
     waited: bool = False  # for a lock, and in vain
@@ -241,6 +242,7 @@ def _gather(view: ProjectView) -> None:
     notices = [] if view.only else ledger.load(view.place.store).notices
     view.workflows = [workflow for survey in found for workflow in survey.workflows]
     view.looked = [path for survey in found for path in survey.looked]
+    view.once = {file: version for survey in found for file, version in survey.once.items()}
     view.candidates = [plan for survey in found for plan in survey.candidates]
     view.saved = [name for survey in found for name in survey.saved]
     notes = [note for survey in found for note in survey.notes]
@@ -372,11 +374,12 @@ def clear_notices(view: ProjectView) -> None:
         return
     store = view.place.store
     record = ledger.load(store)
-    if view.failures or record.newer or not record.notices:
+    if view.failures or record.newer or not (record.notices or view.once):
         return
 
     def clear(record: ledger.Ledger) -> None:
         record.notices = [line for line in record.notices if line not in view.notes]
+        record.told |= view.once
 
     # Where it fails they are told once more.
     with contextlib.suppress(HoldfastError), store.lock(HOOK_WAIT):

@@ -166,7 +166,17 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         survey.workflows, survey.looked = self.workflows(found), self.looked(found)
         survey.candidates = self.candidates(found)
         survey.notes += [*self.unreadable(found), *self.notes(found)]
+        survey.once = {file: version for file, version in self._broken(found) if version}
         return survey
+
+    def _broken(self, found: F) -> Iterator[tuple[str, str]]:
+        """The files that were never read as a state, and which version of each nobody was told of."""
+        store, told = found.place.store, ledger.load(found.place.store).told
+        for file in found.unusable:
+            status = store.inputs.stat(file.path) if file.kind == "broken" else None
+            if status and not file.out_of_reach:
+                path, version = store.relative(file.path), f"{status.st_mtime_ns} {status.st_size}"
+                yield path, version if told.get(path) != version else ""
 
     def is_due(self, found: F) -> bool:
         """Whether `save` has something to do."""
@@ -265,8 +275,11 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
 
     def unreadable(self, found: F) -> list[str]:
         """What the person has to be told of files that could not be read."""
+        store = found.place.store
+        known = {store.root / path for path, version in self._broken(found) if not version}
+        unusable = [file for file in found.unusable if file.path not in known]
         files = [file for entry in self.listed(found) for file in self.files(entry)]
-        return looking.unreadable(found.place.store, files, found.unusable)
+        return looking.unreadable(store, files, unusable)
 
     # Changing.
 

@@ -183,6 +183,7 @@ class Survey:
     looked: list[tuple[str, str]] = field(default_factory=list)  # path, what was found there
     candidates: list[CandidatePlan] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # lines that the person should see
+    once: dict[str, str] = field(default_factory=dict)  # files that a note is about: their versions
     saved: list[str] = field(default_factory=list)  # names of workflows that were written
     due: bool = False  # whether there is something to be written
     failure: HoldfastError | None = None  # why saving failed; the workflows are right all the same

@@ -129,7 +129,9 @@ def find_run(store: Store) -> StateFile | Unusable | None:
         return None
     with contextlib.suppress(StateUnreadable):
         # That is left alone, even where a run of ours was.
-        if store.holds(path) and is_old(store.read_json(path)[2]):
+        # Nor is its writer waited for, unless it is known to be a state: other tools have a file of that name.
+        was_state = store.copied_since(path, 0.0)
+        if store.holds(path) and is_old(store.read_json(path, wait=was_state)[2]):
             return Unusable(path, OLD, "foreign")
     there = KIND.read(store, path)
     if not there.problems if isinstance(there, StateFile) else not there.is_ours:

@@ -100,10 +100,10 @@ def uses(state: State, now: datetime) -> list[Use]:
     if bounds.max_cost is not None:
         percent = _percent(parse_money(bounds.cost_so_far), parse_money(bounds.max_cost))
         found.append(Use("max_cost", "Cost", bounds.cost_so_far, bounds.max_cost, percent))
-    if bounds.max_time is not None:
-        spent, limit = elapsed(state, now), parse_duration(bounds.max_time)
+    if bounds.time is not None:
+        spent, limit = elapsed(state, now), parse_duration(bounds.time)
         percent = _percent(int(spent.total_seconds()), int(limit.total_seconds()))
-        found.append(Use("max_time", "Time", format_elapsed(spent), bounds.max_time, percent))
+        found.append(Use("max_time", "Time", format_elapsed(spent), bounds.time, percent))
     most = bounds.max_iterations_per_task
     if most is not None and not state.over:
         for task, count in iterations(state).items():

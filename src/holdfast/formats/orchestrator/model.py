@@ -225,9 +225,19 @@ class Bounds(Open):
     max_iterations_per_task: Count | None = Field(None, description="a whole number")
     max_cost: Money | None = Field(None, description=MONEY)
     max_time: Duration | None = Field(None, description=DURATION)
+    max_time_hours: Annotated[float, Field(ge=0, le=_LONGEST.days * 24)] | None = (
+        None  # as some write it
+    )
     cost_so_far: Money = "$0"
     elapsed_time: Duration = "0h 0m 0s"
     warnings: Texts = []
+
+    @property
+    def time(self) -> str | None:
+        """The limit of time, however it is written."""
+        if self.max_time is not None or self.max_time_hours is None:
+            return self.max_time
+        return format_limit(timedelta(hours=self.max_time_hours))
 
 
 class Learning(Open):

@@ -48,8 +48,8 @@ def is_part_of(tdd: State, dev: State) -> bool:
         tdd.skill == "tdd"
         and dev.skill == "dev"
         and not (tdd.over or dev.over)
-        and tdd.context.feature_file is not None
-        and tdd.context.feature_file == dev.context.feature_file
+        and tdd.context.about_file is not None
+        and tdd.context.about_file == dev.context.about_file
         and tdd.context.task_index in dev.open_tasks
     )
 
@@ -251,7 +251,7 @@ def _kept_with(state: State, inner: State | None) -> tuple[str, ...]:
 def _reading(state: State, place: Place) -> Iterator[str]:
     """The feature's file, and those of the folder that it is one of, as far as they are in the project."""
     context = state.context
-    yield from _in_project(context.feature_file, place)
+    yield from _in_project(context.about_file, place)
     for feature in context.folder_features if context.folder_mode else ():
         named = isinstance(feature, dict)
         path = feature.get("file") or feature.get("path") if named else feature

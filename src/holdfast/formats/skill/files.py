@@ -140,10 +140,10 @@ def is_about(file: StateFile, root: Path, text: str) -> bool:
         file.state.context,
         {os.path.normpath(root / text), os.path.realpath(root / text)},
     )
-    names = (known.feature_file, known.folder_path, known.task_description)
+    names = (known.about_file, known.folder_path, known.task_description)
     subjects = {os.path.normpath(root / name) for name in names if name}
-    if known.feature_file:
-        subjects.add(os.path.dirname(os.path.normpath(root / known.feature_file)))
+    if known.about_file:
+        subjects.add(os.path.dirname(os.path.normpath(root / known.about_file)))
     return not wanted.isdisjoint(subjects)
 
 

@@ -8,6 +8,7 @@ with that name, and "In Progress" for in_progress.
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -88,12 +89,18 @@ class Header(Open):
 
 class Context(Open):
     feature_file: str | None = None
+    source: str | None = None  # the same, as the script that the document's authors use writes it
     feature_title: str | None = None
     folder_mode: bool | None = None
     folder_path: str | None = None
     folder_features: Annotated[list[Any], shaped(list)] = []
     task_description: str | None = None
     task_index: int | None = None
+
+    @property
+    def about_file(self) -> str | None:
+        """The file of the feature that it works on."""
+        return self.feature_file or self.source
 
 
 class Phase(Open):
@@ -207,14 +214,16 @@ class State(Document):
     def name(self) -> str:
         """What people call it."""
         known = self.context
-        names = (known.feature_title, known.task_description, known.feature_file, known.folder_path)
-        return next((name for name in (*names, self.workflow.id) if name), self.skill)
+        source = PurePosixPath(known.source or "").stem
+        said = (known.feature_title, known.task_description, known.feature_file, source)
+        names = (*said, known.folder_path, self.workflow.id)
+        return next(filter(None, names), self.skill)
 
     @property
     def subject(self) -> str | None:
         """What it works on, as the index tells it."""
         known = self.context
-        return known.feature_file or known.task_description or known.folder_path
+        return known.about_file or known.task_description or known.folder_path
 
     @property
     def phase_names(self) -> list[str]:
