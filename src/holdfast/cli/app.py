@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import click
@@ -115,6 +116,17 @@ class App:
                 hint=f"Run this in an agent's shell that has one of these variables: {_SESSION_VARIABLES}.",
             )
         return self.surroundings.session
+
+    def below_root(self, view: ProjectView, path: str) -> str:
+        """The file at *path*, given where the command was called or below the project's root, as it is there."""
+        store, given = view.place.store, Path(self.surroundings.cwd, path)
+        found = next((file for file in (given, store.root / path) if file.is_file()), None)
+        if found is None:
+            raise NoSuchWorkflow(f"there is no file {path!r}", hint="See holdfast status.")
+        real = found.parent.resolve() / found.name
+        if not real.is_relative_to(store.root):
+            raise IllegalMove(f"{path!r} is not in the project {store.root}")
+        return store.relative(real)
 
     def meant(self, view: ProjectView, name: str | None, format_name: str = "") -> Workflow:
         """The workflow called *name*, else the one that this session gets; of that format, if it is named."""

@@ -27,6 +27,7 @@ from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.files.regular import read_file
 from holdfast.files.store import LARGEST
 from holdfast.formats import registry
+from holdfast.formats.canonical import explaining, matching
 from holdfast.formats.engine.workflow import Workflow, as_text
 from holdfast.records import hooklog, ledger
 from holdfast.restoring import compactions, restore
@@ -156,11 +157,18 @@ _SET_ASIDE = 5  # files that are named
 
 
 @click.command()
+@click.argument("file", required=False)
 @json_option
 @pass_app
-def why(app: App, as_json: bool) -> None:
-    """What was looked at, and why something was or was not detected, saved or restored."""
+def why(app: App, file: str | None, as_json: bool) -> None:
+    """What was looked at, and why something was or was not detected, saved or restored.
+
+    With the FILE of a plan, or CLAUDE.local.md: what was understood in it, line by line, and what to change.
+    """
     view = app.look()
+    if file:
+        _explain(view, app.below_root(view, file), as_json=as_json)
+        return
     sync.look_everywhere(view)
     store = view.place.store
     set_aside = sorted(entry.path for entry in store.entries(store.private / "quarantine"))
@@ -185,6 +193,42 @@ def why(app: App, as_json: bool) -> None:
         return
     for line in _explained(facts, view.place.settings.plans):
         terminal.line(line)
+
+
+_VERDICTS = {
+    "active": "it says that its work is running",
+    "candidate": "it looks like a plan",
+    "over": "it says that its work is over",
+    "none": "it declares nothing",
+}
+
+
+def _explain(view: ProjectView, path: str, *, as_json: bool) -> None:
+    found = explaining.explain(view.place.store, path)
+    record = ledger.load(view.place.store)
+    key, is_seen = matching.by_plan(path), any(path == seen for seen, _ in view.looked)
+    if path in record.followed:
+        found["change"] = ""
+    elif key in record.ignored:
+        found["change"] = f"it is left alone here; {shlex.join(['holdfast', 'follow', path])}"
+    elif not is_seen:
+        found["change"] = (
+            f"plans are not looked for here; {shlex.join(['holdfast', 'follow', path])}"
+        )
+    if as_json:
+        dump(found)
+        return
+    terminal.line(f"{path}: {_VERDICTS[found['verdict']]} ({one_line(found['why'])})")
+    if found["change"]:
+        terminal.line(f"To have it followed: {found['change']}")
+    if found["workflow"]:
+        where = f", phase {found['phase']} of {found['phases']}" if found["phases"] else ""
+        terminal.line(f"Workflow: {one_line(found['workflow'])}{where}")
+    for line in found["lines"]:
+        what = line["understood"] or f"NOT UNDERSTOOD: {line['change']}"
+        terminal.line(f"{line['line']:>5}  {one_line(line['text'], 60):<60}  {one_line(what)}")
+    if not found["lines"]:
+        terminal.line("No line says anything of a workflow.")
 
 
 def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 import click
 
@@ -159,7 +158,7 @@ def follow(app: App, path: str) -> None:
     That is remembered for the project; the file stays as it is.
     """
     view = app.change(save=False)
-    place, name = view.place, _below_root(app, view, path)
+    place, name = view.place, app.below_root(view, path)
     source = files.look_at(place.store, name)
     said = source.declaration or (source.candidate and source.candidate.declaration)
     if said is None:
@@ -186,22 +185,10 @@ def unfollow(app: App, path: str) -> None:
     `holdfast follow` takes that back. The file stays as it is.
     """
     view = app.change(save=False)
-    name = _below_root(app, view, path)
+    name = app.below_root(view, path)
     ledger.follow(view.place.store, name, matching.by_plan(name), follows=False)
     for workflow in view.workflows:
         if workflow.source == name:
             sync.put_down(view, workflow)
     again = shlex.join(["holdfast", "follow", name])
     say(f"Not followed any more: {name}. To follow it: {again}")
-
-
-def _below_root(app: App, view: ProjectView, path: str) -> str:
-    """*path*, given where the command was called or below the project's root, as it is there."""
-    store, given = view.place.store, Path(app.surroundings.cwd, path)
-    found = next((place for place in (given, store.root / path) if place.is_file()), None)
-    if found is None:
-        raise NoSuchWorkflow(f"there is no file {path!r}", hint="See holdfast status.")
-    real = found.parent.resolve() / found.name
-    if not real.is_relative_to(store.root):
-        raise IllegalMove(f"{path!r} is not in the project {store.root}")
-    return store.relative(real)

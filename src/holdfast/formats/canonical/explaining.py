@@ -1,0 +1,139 @@
+"""What was understood of a plan or of CLAUDE.local.md, line by line, and what to change where it was not.
+
+It tells what the reader made of the file, and reads nothing by rules of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from holdfast.files.store import Store
+from holdfast.formats.canonical import files
+from holdfast.formats.canonical.sources import Declaration, Looked, values
+from holdfast.formats.canonical.sources.document import field_of, open_document
+from holdfast.formats.canonical.sources.phase_marks import stated_status
+from holdfast.formats.engine.markdown import Line
+from holdfast.text.plaintext import decode
+
+_RUNS = "`Status: In Progress`"
+_PHASES = "phases as headings, `## Phase 1: Name`, each with boxes, `- [ ] what to do`"
+_FIELDS = "`Workflow: Name` and `Phase: 1/3 - Name`"
+
+
+class Explained(NamedTuple):
+    line: int
+    text: str
+    understood: str  # empty where it was not
+    change: str = ""  # so that it is
+
+
+def explain(store: Store, path: str) -> dict[str, Any]:
+    """What the file at *path* below the root declares, and what each of its lines does to that."""
+    source = files.look_at(store, path)
+    verdict, said, change = _verdict(source)
+    data = store.read(store.root / path)[0]
+    lines = [line._asdict() for line in _lines(data, said)]
+    phase = said.phase if said else None
+    return {
+        "file": path,
+        "verdict": verdict,
+        "why": source.candidate.why if source.candidate else source.reason,
+        "change": change,
+        "workflow": said.workflow if said else None,
+        "phase": phase.current if phase else None,
+        "phases": phase.total if phase else None,
+        "status": said.status if said else None,
+        "next_action": said.next_action if said else None,
+        "lines": lines,
+    }
+
+
+def _verdict(source: Looked) -> tuple[str, Declaration | None, str]:
+    """What the file is, what it declares or would declare, and what to change so that it is followed."""
+    if source.declaration:
+        return "active", source.declaration, ""
+    if source.candidate:
+        return "candidate", source.candidate.declaration, f"add a line {_RUNS}, or follow it"
+    if source.closed:
+        return "over", source.closed, f"if work goes on, change its status to {_RUNS}"
+    if source.path == files.LOCAL:
+        return "none", None, f"add lines {_FIELDS}"
+    return "none", None, f"add a line {_RUNS}, and {_PHASES}"
+
+
+def _lines(data: bytes, said: Declaration | None) -> Iterator[Explained]:
+    """The lines that say something, or seem to; what is only prose is left out."""
+    document = open_document(data)
+    if document is None:
+        return
+    raw = decode(data).split("\n")
+    carries = _carrying_boxes(document.lines)
+    for line in document.lines:
+        text = raw[line.number - 1].strip() if line.number <= len(raw) else line.text
+        understood, change = _understood(line, said)
+        if not (understood or change) and line.number in carries:
+            change = f"where it is meant as a phase, call it `{'#' * line.level} Phase N: Name`"
+        if understood or change:
+            yield Explained(line.number, text, understood, change)
+
+
+def _understood(line: Line, said: Declaration | None) -> tuple[str, str]:
+    """What *line* was understood as, or what to change in it."""
+    field, text = field_of(line), values.tidy(line.text)
+    if field and field[0] == "status":
+        word = stated_status(field[1]) if field[1] else "a status"
+        known = "`In Progress`, `Blocked` or `Completed`"
+        return (f"status: {word}".replace("_", " "), "") if word else ("", f"say {known}")
+    if field and field[0] == "phase" and said and said.phase_unreadable:
+        return "", "write it as `Phase: 2/5 - Name`"
+    if said and said.workflow and line.level == 1 and said.workflow in text:
+        return f"the name: {said.workflow}", ""
+    if phase := _phase(line, text, said):
+        return phase, ""
+    if line.checked is not None:
+        if said and text == _next_action(said):
+            return "the next action", ""
+        return "done" if line.checked else "still to do", ""
+    if field:
+        return (f"{field[0]}: {field[1]}" if field[1] else f"begins: {field[0]}"), ""
+    return _listed(text, said), ""
+
+
+def _phase(line: Line, text: str, said: Declaration | None) -> str:
+    """Which phase a heading or an item begins."""
+    for phase in said.phases if said else ():
+        is_named = re.search(rf"(?<!\w){re.escape(phase.name or str(phase.number))}(?!\w)", text)
+        if is_named and (line.level or line.item or line.cells) and said:
+            is_current = said.phase is not None and said.phase.current == phase.number
+            standing = ", done" if phase.done else ", the current one" if is_current else ""
+            return f"phase {phase.number} of {len(said.phases)}{standing}"
+    return ""
+
+
+def _next_action(said: Declaration) -> str | None:
+    current = said.phase.current if said.phase else None
+    of_phase = (phase.next_action for phase in said.phases if phase.number == current)
+    return said.next_action or next(of_phase, None)
+
+
+def _listed(text: str, said: Declaration | None) -> str:
+    if said is None:
+        return ""
+    if any(path.removeprefix("@") in text for path in said.required_reading or ()):
+        return "required reading"
+    if text in (said.key_reminders or ()):
+        return "a reminder"
+    return "context" if any(text.startswith(key) for key in said.context or ()) else ""
+
+
+def _carrying_boxes(lines: list[Line]) -> set[int]:
+    """The numbers of the headings below which boxes stand."""
+    found, heading = set[int](), 0
+    for line in lines:
+        if line.level > 1:
+            heading = line.number
+        elif line.checked is not None and heading:
+            found.add(heading)
+    return found

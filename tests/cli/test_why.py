@@ -1,0 +1,95 @@
+"""`holdfast why FILE`: what was understood of a plan or of CLAUDE.local.md, line by line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from holdfast.testing import Project
+
+PLAN = """# Shop
+
+Status: going well
+
+## Phase 1: Cart
+- [x] Add
+
+## Phase 2: Till
+- [ ] Pay
+- [ ] Refund
+
+Just words.
+
+```
+- [ ] an example
+```
+"""
+
+
+def explained(project: Project, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(project.run("why", "--json", path).stdout)
+    found["lines"] = {
+        line["line"]: line["understood"] or f"! {line['change']}" for line in found["lines"]
+    }
+    return found
+
+
+def test_a_plan_line_by_line(holdfast_project: Project) -> None:
+    """Words and examples are left out."""
+    holdfast_project.write("PLAN.md", PLAN)
+    found = explained(holdfast_project, "PLAN.md")
+    assert found["verdict"] == "candidate"
+    assert (found["workflow"], found["phase"], found["phases"]) == ("Shop", 2, 2)
+    assert "Status: In Progress" in found["change"]
+    assert found["lines"] == {
+        1: "the name: Shop",
+        3: "! say `In Progress`, `Blocked` or `Completed`",
+        5: "phase 1 of 2, done",
+        6: "done",
+        8: "phase 2 of 2, the current one",
+        9: "the next action",
+        10: "still to do",
+    }
+
+
+def test_what_it_says_to_change_makes_the_plan_active(holdfast_project: Project) -> None:
+    holdfast_project.write("PLAN.md", PLAN.replace("going well", "In Progress"))
+    found = explained(holdfast_project, "PLAN.md")
+    assert (found["verdict"], found["change"]) == ("active", "")
+    assert found["lines"][3] == "status: in progress"
+
+
+def test_claude_local_md_line_by_line(holdfast_project: Project) -> None:
+    holdfast_project.declare("W", phase="4/3 - Late", reading=["@docs/a.md"], reminders=["Never"])
+    lines = explained(holdfast_project, "CLAUDE.local.md")["lines"]
+    assert lines[3] == "workflow: W"
+    assert lines[4] == "! write it as `Phase: 2/5 - Name`"
+    assert {"required reading", "a reminder"} <= set(lines.values())
+
+
+def test_a_file_that_declares_nothing_says_how_to_begin(holdfast_project: Project) -> None:
+    holdfast_project.write("PLAN.md", "# Notes\n\nJust words.\n")
+    found = explained(holdfast_project, "PLAN.md")
+    assert found["verdict"] == "none"
+    assert "`## Phase 1: Name`" in found["change"]
+    holdfast_project.write("CLAUDE.local.md", "# Notes\n")
+    assert "`Workflow: Name`" in explained(holdfast_project, "CLAUDE.local.md")["change"]
+
+
+def test_it_says_what_the_project_has_decided(holdfast_project: Project) -> None:
+    holdfast_project.write("PLAN.md", PLAN)
+    holdfast_project.write("notes/any.md", PLAN)
+    assert "plans are not looked for here" in holdfast_project.run("why", "notes/any.md").stdout
+    holdfast_project.run("unfollow", "PLAN.md")
+    assert "it is left alone here" in holdfast_project.run("why", "PLAN.md").stdout
+    holdfast_project.run("follow", "PLAN.md")
+    assert explained(holdfast_project, "PLAN.md")["change"] == ""
+
+
+def test_in_words(holdfast_project: Project) -> None:
+    holdfast_project.write("PLAN.md", PLAN)
+    shown = holdfast_project.run("why", "PLAN.md").stdout
+    assert shown.startswith("PLAN.md: it looks like a plan (1 of 2 done)\nTo have it followed: ")
+    assert "NOT UNDERSTOOD: say `In Progress`, `Blocked` or `Completed`" in shown
+    missing = holdfast_project.run("why", "gone.md", check=False)
+    assert (missing.returncode, "there is no file 'gone.md'" in missing.stderr) == (1, True)
