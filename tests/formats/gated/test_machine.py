@@ -249,7 +249,14 @@ class ComparisonOfFiles(Comparison):
 
 
 TestMachine = Comparison.TestCase
-TestMachine.settings = settings(max_examples=150, stateful_step_count=25, deadline=None)
+TestMachine.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)
+
+
+@pytest.mark.long
+class TestMachineAtLength(Comparison.TestCase):
+    settings = settings(max_examples=600, stateful_step_count=25, deadline=None)
+
+
 TestFiles = ComparisonOfFiles.TestCase
 TestFiles.settings = settings(max_examples=12, stateful_step_count=15, deadline=None)
 

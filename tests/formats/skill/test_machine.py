@@ -211,7 +211,12 @@ class AnyMoves(RuleBasedStateMachine):
 
 
 TestAnyMoves = AnyMoves.TestCase
-TestAnyMoves.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestAnyMoves.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+@pytest.mark.long
+class TestAnyMovesAtLength(AnyMoves.TestCase):
+    settings = settings(max_examples=600, stateful_step_count=30, deadline=None)
 
 
 def walked() -> State:
