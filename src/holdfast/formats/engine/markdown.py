@@ -36,11 +36,15 @@ class Line(NamedTuple):
     indent: int = 0
     head: bool = False  # of a table
     cells: Mapping[str, str] | None = None  # of a table's row, by the labels in its head
+    quoted: bool = False
+    word: str | None = None  # the status that a format reads in its box or sign
+    sign: str = ""  # that stands in place of a box
 
 
-def scan(body: str) -> list[Line]:
-    """The visible lines; everything in code, quotes and comments is left out."""
+def scan(body: str, *, quotes: bool = False) -> list[Line]:
+    """The visible lines; what is in code and comments is left out, and in quotes unless *quotes* are wanted."""
     scanner = _Scanner()
+    scanner.hidden = set() if quotes else {_QUOTE}
     for number, raw in enumerate(body.split("\n", MOST_LINES)[:MOST_LINES], 1):
         scanner.feed(number, raw)
     scanner.end_paragraph()
@@ -52,6 +56,7 @@ class _Scanner:
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
+        self.hidden = {_QUOTE}  # the containers whose lines are left out
         self.containers: list[int] = []  # _QUOTE, or how far an item's content is indented
         self.in_paragraph = False
         self.paragraph: list[Line] = []  # what of it is visible
@@ -189,7 +194,7 @@ class _Scanner:
         if not self.in_paragraph and self.item and (box := _CHECKBOX.match(self.line, at)):
             checked, at = box[1] != " ", box.end()
         self.in_paragraph = True
-        if _QUOTE not in self.containers:
+        if self.hidden.isdisjoint(self.containers):
             self.paragraph.append(self._visible(self.line[at:], 0, checked))
 
     def _show_outside_comments(self, column: int) -> None:
@@ -198,12 +203,13 @@ class _Scanner:
             self._show(text, 0)
 
     def _show(self, text: str, level: int) -> None:
-        if _QUOTE not in self.containers:
+        if self.hidden.isdisjoint(self.containers):
             self.lines.append(self._visible(text, level))
 
     def _visible(self, text: str, level: int, checked: bool | None = None) -> Line:
         indent = end_of_spaces(self.line, 0)
-        return Line(self.number, text.strip(), level, self.item, checked, indent)
+        quoted = _QUOTE in self.containers
+        return Line(self.number, text.strip(), level, self.item, checked, indent, quoted=quoted)
 
     def _close(self, matched: int) -> None:
         """End the paragraph, and the containers that this line does not go on with."""
@@ -215,9 +221,7 @@ class _Scanner:
         lines, self.paragraph, self.in_paragraph = self.paragraph, [], False
         if any(has_unsaid(line.text) for line in lines):
             texts = without_unsaid("\n".join(line.text for line in lines)).split("\n")
-            lines = [
-                line._replace(text=text.strip()) for line, text in zip(lines, texts, strict=True)
-            ]
+            lines = [_struck(line, text.strip()) for line, text in zip(lines, texts, strict=True)]
         # What was done and then struck out has no words any more, but it was done.
         self.lines += [line for line in lines if line.text or line.checked]
 
@@ -272,6 +276,12 @@ def outside_comments(text: str, inside: bool) -> tuple[str, bool]:
     last = text.rfind("<!--")
     is_open = last >= 0 and "-->" not in text[last + 2 :]
     return _COMMENT.sub("", text), is_open
+
+
+def _struck(line: Line, text: str) -> Line:
+    """A line without what is struck out; an item without a box that was struck out whole was done."""
+    is_over = line.item and line.checked is None and not text and "~~" in line.text
+    return line._replace(text=text, checked=True if is_over else line.checked)
 
 
 def has_unsaid(text: str) -> bool:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
-from holdfast.formats.canonical.sources import Declaration, Looked, statuses, values
+from holdfast.formats.canonical.sources import Candidate, Declaration, Looked, statuses, values
 from holdfast.formats.canonical.sources.document import field_of, open_document
 from holdfast.formats.canonical.sources.notes import FieldValue, Stated, stated_in
 from holdfast.formats.canonical.sources.phase_marks import stated_status
+from holdfast.formats.canonical.sources.words import SIGNS, Word
 from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
 
@@ -32,7 +33,26 @@ def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> 
     stated = stated_in(document.front, scope.lines, names=scope.marker is not None, counts=True)
     local = _Local(scope, stated, *_name_in(stated, scope.marker))
     if silence := _silence(local):
-        return Looked(path, None, values.joined(silence, document.problem))
+        session = None if local.name or scope.marker else _session(document.lines)
+        if session is None:
+            return Looked(path, None, values.joined(silence, document.problem))
+        local = session
+    declaration, problems = _declared(local, path, mtime, find_plan)
+    problem = values.joined(*problems, document.problem)
+    if ended := _ended(local):
+        closed = None if local.word == "not_started" else declaration
+        return Looked(path, None, values.joined(ended, document.problem), closed=closed)
+    if local.why_candidate:
+        candidate = Candidate(local.why_candidate, declaration)
+        return Looked(path, None, values.joined(local.why_candidate, problem), candidate=candidate)
+    return Looked(path, declaration, values.joined(_found(local), problem), problem)
+
+
+def _declared(
+    local: _Local, path: str, mtime: float, find_plan: FindPlan
+) -> tuple[Declaration, tuple[str | None, str | None]]:
+    """What it declares, and what of it could not be understood."""
+    stated = local.stated
     listed = stated.front_reading or stated.reading
     reading = values.unique(kept for kept in map(values.path_of, listed) if kept)
     plan, plan_problem = _plan(stated.value("plan"), reading, find_plan)
@@ -54,11 +74,7 @@ def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> 
         gate=stated.value("gate"),
         plan=plan,
     )
-    if ended := _ended(local):
-        closed = None if local.word == "not_started" else declaration
-        return Looked(path, None, values.joined(ended, document.problem), closed=closed)
-    trouble = values.joined(stated.phase_problem, plan_problem, document.problem)
-    return Looked(path, declaration, values.joined(_found(local), trouble), trouble)
+    return declaration, (stated.phase_problem, plan_problem)
 
 
 class _Local(NamedTuple):
@@ -67,10 +83,12 @@ class _Local(NamedTuple):
     scope: Scope
     stated: Stated
     name: str
-    own_word: statuses.Word | None  # behind the workflow's name or the marker
+    own_word: Word | None = None  # behind the workflow's name or the marker
+    heading: Line | None = None  # of a session, where no workflow is named
+    why_candidate: str = ""
 
     @property
-    def word(self) -> statuses.Word | None:
+    def word(self) -> Word | None:
         if status := self.stated.fields.get("status"):
             return stated_status(status.value)
         if self.own_word in _NOT_ACTIVE:
@@ -79,7 +97,7 @@ class _Local(NamedTuple):
         return (phase.word if phase else None) or self.own_word
 
 
-def _name_in(stated: Stated, marker: Marker | None) -> tuple[str, statuses.Word | None]:
+def _name_in(stated: Stated, marker: Marker | None) -> tuple[str, Word | None]:
     """The name in its field, else behind the marker, and the status behind it or the marker."""
     field = stated.fields.get("workflow")
     written = field.value if field else marker.name if marker else ""
@@ -126,12 +144,72 @@ def _ended(local: _Local) -> str | None:
 
 def _found(local: _Local) -> str:
     named, marker = local.stated.fields.get("workflow"), local.scope.marker
+    if local.heading:
+        section = values.quoted(local.heading.text)
+        return (
+            f"{values.quoted(local.name)} in the section {section} of line {local.heading.number}"
+        )
     where = f"workflow {values.quoted(local.name)}" + (f" {named.place}" if named else "")
     if named and not named.number:
         return where
     if marker:
         return f"{where}, WORKFLOW STATE on line {marker.line.number}"
     return f"{where}, phase {local.stated.phase_field.place}"
+
+
+# Many write no workflow, but a section on the session: "## Current Session" with a "Status:" that says what runs.
+
+_SESSION = pattern(
+    r"[\W_]*(?:(?:current|active|ongoing)\s+(?:session|work|task|feature|focus|project|sprint|milestone|(?:development\s+)?phase)"
+    r"|(?:what\s+)?(?:i['’]?m\s+|we['’]?re\s+)?(?:currently\s+)?working\s+on|in\s+progress"
+    r"|aktuelle\s+(?:sitzung|aufgabe|phase)|session\s+(?:en\s+cours|actuelle)|(?:sesión|fase|tarea)\s+actual|sessão\s+atual|sessione\s+corrente"
+    r"|текущ(?:ая|ий)\s+(?:сессия|задача|этап)|当前(?:会话|任务|工作|阶段)|現在の(?:作業|セッション)|현재\s*(?:작업|세션))(?!\w)(?P<about>.*)",
+    re.IGNORECASE,
+)
+_LEFT = pattern(
+    r"\b(?:still\s+to\s+do|to\s+be\s+done|remain(?:s|ing)?|left\s+to\s+do|not\s+yet\s+(?:done|started))\b",
+    re.IGNORECASE,
+)
+_DATES = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_CUT = pattern(r"(?<!\s)\s*+(?:[,;:(]|\.\s|[-–—]\s)")
+
+
+def _session(lines: list[Line]) -> _Local | None:
+    """The section on the current session, if its status or phase says that work is running or left."""
+    heading = next((line for line in lines if line.level and _SESSION.match(line.text)), None)
+    if heading is None:
+        return None
+    section = _below(lines, heading)
+    about = (_SESSION.match(heading.text) or {"about": ""})["about"]
+    stated = stated_in({}, [heading, *section], counts=True)
+    status, phase = stated.fields.get("status"), stated.phase
+    # What is in progress now stands beside it, such as the next task.
+    beside = [line for line in lines if line.number > heading.number]
+    next_action = stated_in({}, beside).value("next")
+    if next_action and not stated.value("next"):
+        stated.fields["next"] = FieldValue(next_action)
+    word = stated_status(status.value) if status else phase.word if phase else None
+    name = _name_of_session(status.value if status else "", about, stated)
+    local = _Local(Scope(section), stated, name, heading=heading)
+    if word in {"in_progress", "blocked"} or (not status and phase and phase.current and not word):
+        return local if name else None
+    is_left = status and not word and any(_LEFT.search(line.text) for line in section)
+    return local._replace(why_candidate="says that work is left") if is_left and name else None
+
+
+def _name_of_session(status: str, about: str, stated: Stated) -> str:
+    """What the status speaks of, else the heading; else the phase, else the plan."""
+    before, running = statuses.ending_status(status)
+    texts = [before] if running else [statuses.behind_status(status)]
+    texts += [
+        _DATES.sub("", about),
+        (stated.phase.mark.name if stated.phase and stated.phase.mark else None) or "",
+    ]
+    for text in texts:
+        name = _CUT.split(text.strip(f"{statuses.SEPARATORS}()*_` "), maxsplit=1)[0]
+        if name := values.tidy(statuses.without_status(name)):
+            return name
+    return posixpath.splitext(posixpath.basename(values.bare(stated.value("plan") or "")))[0]
 
 
 def _plan(
@@ -186,7 +264,7 @@ class Marker(NamedTuple):
     line: Line
     rank: int  # 0 for one of a current workflow, 2 for one of an ended workflow
     name: str
-    word: statuses.Word | None
+    word: Word | None
 
 
 class Scope(NamedTuple):
@@ -219,10 +297,10 @@ def _fields_in(lines: list[Line]) -> set[str]:
     return {field[0] for line in lines if (field := field_of(line))}
 
 
-def name_and_status(text: str) -> tuple[str, statuses.Word | None]:
+def name_and_status(text: str) -> tuple[str, Word | None]:
     """A workflow's name, and the status behind it. "Blog post - Draft" is all name."""
     name, word = statuses.split_status(text)
-    is_clear = text.rstrip(" \ufe0f*_`")[-1:] in {")", "]", *statuses.SIGNS}
+    is_clear = text.rstrip(" \ufe0f*_`")[-1:] in {")", "]", *SIGNS}
     return (values.tidy(text), None) if word == "not_started" and not is_clear else (name, word)
 
 

@@ -9,8 +9,9 @@ from itertools import chain, islice, pairwise, zip_longest
 from math import isfinite
 from typing import Any, NamedTuple
 
-from holdfast.formats.canonical.sources import Json, values
+from holdfast.formats.canonical.sources import Json, statuses, values
 from holdfast.formats.canonical.sources.phase_marks import counted_phase
+from holdfast.formats.canonical.sources.words import BOXES, FIELDS, LATER, SIGNS, Word
 from holdfast.formats.engine.markdown import MOST_LINES, Line, scan
 from holdfast.patterns import pattern
 from holdfast.text.plaintext import decode
@@ -26,8 +27,8 @@ class MarkdownFile(NamedTuple):
     problem: str | None  # with the front matter, or with the length of the file
 
 
-def open_document(data: bytes) -> MarkdownFile | None:
-    """The file's parts, or None if it is blank."""
+def open_document(data: bytes, *, quotes: bool = False) -> MarkdownFile | None:
+    """The file's parts, or None if it is blank. *quotes* in the head may state fields, too."""
     text = decode(data)
     if not text or text.isspace():
         return None
@@ -36,7 +37,9 @@ def open_document(data: bytes) -> MarkdownFile | None:
     front, body, problem = front_matter(text[: end.start()] if end else text)
     if end:
         problem = values.joined(problem, f"only its first {MOST_LINES:,} lines were read")
-    lines = [part for line in _with_cells(scan(body)) for part in _divided(line)]
+    boxed = list(map(_boxed, _with_cells(scan(body, quotes=quotes))))
+    scanned = _joined(_among_boxes(boxed))
+    lines = _without_quotes([part for line in scanned for part in _divided(line)])
     return MarkdownFile(_by_key(front), lines, problem)
 
 
@@ -125,30 +128,13 @@ def _plain(value: object) -> Json:
 
 # A line "Label: value" is a field if its label, however it is written, is one that we know.
 
-_KEYS = {
-    label: key
-    for key, labels in {
-        "workflow": "workflow, workflow name, current workflow, active workflow",
-        "type": "workflow type, type",
-        "phase": "phase, current phase, workflow phase",
-        "status": "status, statut, estado, stato, current status, workflow status, plan status, phase status",
-        "next": "next, next action, next step",
-        "next list": "next steps, next actions",
-        "total": "total phases",
-        "gate": "gate, validation, validation gate, quality gate, exit criteria",
-        "plan": "plan, plan file",
-        "reading": "required reading, must read",
-        "reminders": "critical reminders, important reminders, must remember, key reminders, reminders, remember, key rules",
-        "context": "context, workflow context, context variables",
-    }.items()
-    for label in labels.split(", ")
-}
+_KEYS = {label: key for key, labels in FIELDS.items() for label in labels.split(", ")}
 _FIELD = pattern(
-    rf"{values.DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)[*_`~\s]*+[:：](?P<value>.*)",
+    rf"{values.DECORATION}(?P<label>[^\W\d_][\w -]{{0,40}}?)[*_`~\s]*+[:：](?P<value>.*)",
     re.IGNORECASE,
 )
 _TITLE = pattern(
-    rf"{values.DECORATION}(?P<label>[a-z][a-z_ -]{{0,40}}?)\s*+(?:\([^()]*+\))?+[*_`~:：\s]*+",
+    rf"{values.DECORATION}(?P<label>[^\W\d_][\w -]{{0,40}}?)\s*+(?:\([^()]*+\))?+[*_`~:：\s]*+",
     re.IGNORECASE,
 )
 _BAR = " | "
@@ -167,6 +153,116 @@ def _divided(line: Line) -> list[Line]:
         return [line]
     rest = [line._replace(text=part.strip(), level=0) for part in others]
     return [line._replace(text=first.strip()), *rest]
+
+
+# A box may hold other signs than an x, and a sign may stand in its place.
+
+_BOX = pattern(r"\[(?P<mark>[^\[\]]{1,20})\](?:\s+|$)")
+_IN_PLACE_OF_BOX = (
+    "✅✔☑✓🗹⬜☐◻▢□🔲🔄🚧⏳"  # others, such as ❌, stand in lists of what to do and not to do
+)
+_ADORNING = "🔄🚧⏳"
+_REMARK = pattern(r"[(\[（]|\s[-–—]\s")
+_LATER = pattern(rf"(?:{LATER})\b", re.IGNORECASE)
+_PUT_OFF = pattern(r"\b(?:deferred|postponed|moved)\s+(?:to|until)\b", re.IGNORECASE)
+_LONGEST_ITEM = 2_000
+
+
+def _boxed(line: Line) -> Line:
+    """An item with what its box, or the sign in place of it, says of it; else the line."""
+    if not line.item or line.level:
+        return line
+    text, checked, in_place = line.text, line.checked, ""
+    word: Word | None = "completed" if checked else None
+    if checked is None and (box := _BOX.match(text)):
+        mark = box["mark"].strip(" \ufe0f")
+        word = BOXES.get(mark or " ") or statuses.whole_status(mark)
+        if word is None:
+            return line
+        text, checked = text[box.end() :], word == "completed"
+    elif checked is None:
+        if not text or text[0] not in _IN_PLACE_OF_BOX:
+            return line
+        word = SIGNS.get(text[0], "not_started")
+        if statuses.whole_status(text[1:]):
+            return line  # the key to the signs
+        checked, in_place = word == "completed", text[0] if text[0] in _ADORNING else ""
+    sign = SIGNS.get(text[:1])
+    if sign or text[:1] == "⏳":
+        text = text[1:].lstrip("\ufe0f ")
+    if not checked:
+        word = _remark(text) or (word if word not in {None, "not_started"} else sign)
+    return line._replace(text=text, checked=checked, word=word or "not_started", sign=in_place)
+
+
+def _among_boxes(lines: list[Line]) -> Iterator[Line]:
+    """The lines, where a sign that something runs is a box only beside boxes; else it adorns a note."""
+    for before, line, behind in zip(
+        [Line(0, ""), *lines], lines, [*lines[1:], Line(0, "")], strict=False
+    ):
+        beside = any(
+            near.checked is not None and near.sign != line.sign for near in (before, behind)
+        )
+        yield line if not line.sign or beside else line._replace(checked=None, word=None)
+
+
+def _remark(text: str) -> Word | None:
+    """What an open item says of itself in brackets or behind a dash: that it is done, or for later."""
+    text = text[:_LONGEST_ITEM]
+    if _PUT_OFF.search(text):
+        return "on_hold"
+    for found in _REMARK.finditer(text):
+        if _LATER.match(text, found.end()):
+            return "on_hold"
+        remark = text[found.end() :].partition(")")[0]
+        word = statuses.first_status(remark)
+        if word in {"completed", "cancelled", "on_hold"} or (
+            word and statuses.whole_status(remark)
+        ):
+            return None if word == "not_started" else word
+    return None
+
+
+def _joined(lines: Iterable[Line]) -> Iterator[Line]:
+    """The lines, where an open item goes on over the lines below it that are no more than its text."""
+    item: Line | None = None
+    below: list[Line] = []
+    for line in lines:
+        if item and line.number == item.number + 1 + len(below) and _goes_on(line):
+            below.append(line)
+            continue
+        yield from _whole_item(item, below)
+        item, below = (line, []) if line.checked is False else (None, [])
+        if item is None:
+            yield line
+    yield from _whole_item(item, below)
+
+
+def _goes_on(line: Line) -> bool:
+    plain = not (line.item or line.level or line.head or line.cells)
+    return plain and not line.text.startswith(("**", "__", "|", "@", "`")) and not field_of(line)
+
+
+def _whole_item(item: Line | None, below: list[Line]) -> Iterator[Line]:
+    if item:
+        text = " ".join([item.text, *(line.text for line in below)])
+        yield item._replace(text=text[:_LONGEST_ITEM]) if below else item
+        yield from below
+
+
+def _without_quotes(lines: list[Line]) -> list[Line]:
+    """The lines, and of those in quotes only what states something, before the first section."""
+    section = next((line.number for line in lines if line.level > 1), MOST_LINES + 1)
+    return [
+        line
+        for line in lines
+        if not line.quoted
+        or (
+            line.number < section
+            and not line.item
+            and (field_of(line) or statuses.whole_status(line.text))
+        )
+    ]
 
 
 def field_of(line: Line) -> tuple[str, str] | None:

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.formats.canonical.sources import PhaseMark, statuses, values
+from holdfast.formats.canonical.sources.words import NUMBERS, OF, SIGNS, VAGUE, Word, nouns
 from holdfast.patterns import pattern
 
 _MOST_PHASES = 9_999
-NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-ROMAN_NUMBERS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")  # "Phase X" is any phase
-_NUMBERS = {
-    word: number for words in (NUMBER_WORDS, ROMAN_NUMBERS) for number, word in enumerate(words, 1)
-}
-
-_COUNTED = pattern(rf"{values.DECORATION}phase\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
-_PHASE = rf"{values.DECORATION}(?:phase\s+)?#?"
+_LATIN = "|".join(re.escape(noun) for noun in sorted(nouns(), reverse=True) if noun[0] < "\u2e80")
+_HAN = "|".join(noun for noun in sorted(nouns(), reverse=True) if noun[0] >= "\u2e80")
+_COUNTED = pattern(rf"{values.DECORATION}(?:{_LATIN})\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
+_PHASE = rf"{values.DECORATION}(?:(?:{_LATIN}|{_HAN})\s*|[mps](?=[0-9]))?#?"
+# "第二阶段", "2단계": the number stands before the noun.
+_NUMBER_FIRST = pattern(rf"(?:第 ?)?([0-9]{{1,3}}|[一二三四五六七八九十]) ?[个個]?(?:{_HAN})")
 _SEPARATED = pattern(rf"\s*(?:$|[-–—:|,.(\[{values.SYMBOLS}])")
-_NUMBER = f"(?:[0-9]++|(?:{'|'.join(NUMBER_WORDS)})(?![a-z]))"
+_COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten"
+_NUMBER = f"(?:[0-9]++|(?:{_COUNTS})(?![a-z]))"
 _PART = r"(?:\.[0-9]+|[a-z](?![^\W_]))?"  # a phase "2.1" or "2b" is a part of phase 2
-_OF = r"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:out\s+of|von|van|de|di|su|sur|z|ze|af|av|od|din|из)\s++)"
+_OF = rf"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:{'|'.join(OF)})\s++)"
 _RANGE = r"(?:and|to|or|und|bis|oder|et|ou|y|o|e|i|и|do|til|thru|vs|plus|x)"
 _TWO = pattern(
     rf"{_PHASE}(?P<current>{_NUMBER}){_PART}{_OF}#?(?P<total>{_NUMBER})\)?"
@@ -30,7 +30,7 @@ _TWO = pattern(
 )
 _ONE = pattern(
     rf"{_PHASE}(?:(?P<current>[0-9]++)(?:(?=$|\.?\s|[:(–—,\]]|-(?![0-9]))|\.[0-9]+(?=$|[\s:])|[a-z](?=\s*(?:$|[-–—:(,])))"
-    rf"|(?P<word>{'|'.join(NUMBER_WORDS)})(?=\s*(?:$|[-–—:(])))(?P<rest>.*)",
+    rf"|(?P<word>{_COUNTS})(?=\s*(?:$|[-–—:(])))(?P<rest>.*)",
     re.IGNORECASE,
 )
 _ANY = "(?:[0-9.?-]+|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
@@ -45,13 +45,32 @@ _LETTERS = pattern(rf"{_PHASE}[NMXY]\s*/\s*[NMXY]\b", re.IGNORECASE)
 _NO_NAMES = {"", "phase", "phases", "phase name", "name", "title"}
 _BEHIND = pattern(
     rf"(?P<name>[^\W\d][^()0-9]{{0,200}}?)\s*+(?:,\s*+|(?<=\s)[-–—]\s|\((?=[^()]*+\)$))"
-    rf"(?:(?:phase|step|stage)\s+)?(?P<current>{_NUMBER}){_OF}(?P<total>{_NUMBER})\)?",
+    rf"(?:(?:{_LATIN})\s+)?(?P<current>{_NUMBER}){_OF}(?P<total>{_NUMBER})\)?",
     re.IGNORECASE,
 )
 _MARKED = pattern("^`([^`]+)`")
 _KEYCAP = pattern("([0-9])\ufe0f?\u20e3")
 _AROUND = f"{statuses.SEPARATORS};(\ufe0f"
-_MENTIONED = pattern(r"\bphase\s+(?=#?[0-9])", re.IGNORECASE)
+_CLEAR = "|".join(
+    re.escape(noun) for noun in sorted(nouns(), reverse=True) if noun not in VAGUE.split(", ")
+)
+_MENTIONED = pattern(rf"(?<!\w)(?:{_CLEAR})s?\s*(?=#?[0-9])|(?<!\w)[mps](?=[0-9])", re.IGNORECASE)
+# What stands before the phase where the work is: "Next: Phase 29", "all done except Phase 3".
+_POINTS = pattern(
+    r"(?:\b(?:next(?:\s+up)?|now|currently|except(?:\s+for)?|remaining|remains|only|starting|working\s+on|moving\s+(?:on\s+)?to"
+    r"|resum\w+\s+(?:at|with)|continu\w+\s+with|weiter\s+mit|als\s+nächstes|prochaine|siguiente|próxim[ao]|prossim[ao])"
+    r"|下一步|接下来|次は|다음)[\s:：]*(?:is\s+)?(?:the\s+)?[\W_]*$",
+    re.IGNORECASE,
+)
+_DONE_UP_TO = pattern(
+    rf"(?<!\w)(?:{_LATIN})s?\s+[01]\s*(?:[-–—]|to|through)\s*(?P<done>[0-9]{{1,4}})(?:\s+of\s+(?P<total>[0-9]{{1,4}}))?"
+    r"\s*(?:(?:are|all)\s+)?(?:✅|done|completed?|finished)(?P<rest>[^0-9]{0,20}(?P<left>[0-9]{1,4})\s+(?:remain|left|to\s+go))?",
+    re.IGNORECASE,
+)
+_RANGE_BEHIND = pattern(
+    rf"\.[0-9]|/|\s*[-–—][0-9]|\s+(?:{_RANGE})\s+#?[0-9]|\s+(?:and|to|or|through)\s|\s*[&+]",
+    re.IGNORECASE,
+)
 
 
 def plain_digits(text: str) -> str:
@@ -61,14 +80,19 @@ def plain_digits(text: str) -> str:
 
 def number_of(text: str) -> int:
     """A number in digits or as a word; one that is too long to be true stays too large."""
-    return int(text[:9]) if text[0].isdigit() else _NUMBERS[text.casefold()]
+    return int(text[:9]) if text[0].isdigit() else NUMBERS[text.casefold()]
+
+
+def is_range(rest: str) -> bool:
+    """Whether what stands behind a number makes it one of several."""
+    return bool(_RANGE_BEHIND.match(rest))
 
 
 class PhaseReading(NamedTuple):
     """What a phase expression says; not everything that is written there can be read."""
 
     mark: PhaseMark | None
-    word: statuses.Word | None = None
+    word: Word | None = None
     readable: bool = True
 
     @property
@@ -83,8 +107,8 @@ class PhaseReading(NamedTuple):
 
 def phase_of(value: str) -> PhaseReading:
     """Read what stands behind "Phase:"."""
-    value = _latest(_unwrapped(values.bare(_MARKED.sub(r"\1", plain_digits(value)))))
-    sign = statuses.SIGNS.get(value[:1])
+    value = _latest(_unwrapped(values.bare(_MARKED.sub(r"\1", _noun_first(plain_digits(value))))))
+    sign = SIGNS.get(value[:1])
     if values.is_unfilled(value) or _LETTERS.match(value):
         return PhaseReading(None, sign)
     found = _TWO.match(value)
@@ -112,16 +136,41 @@ def counted_phase(line: str) -> str | None:
 
 
 def phase_in_status(value: str) -> PhaseReading | None:
-    """The phase that a status speaks of: "In Progress - Phase 2 of 3", "Phase 2 in progress"."""
-    first, *mentions = _MENTIONED.split(value[: values.MOST_CHARACTERS])
-    readings = [r for said in _with_signs(first, mentions) if (r := _mentioned(*said))]
+    """The phase that a status speaks of: "In Progress - Phase 2 of 3", "Phase 1 done. Next: Phase 2"."""
+    value = _noun_first(value[: values.MOST_CHARACTERS])
+    first, *mentions = _MENTIONED.split(value)
+    said = list(_with_signs(first, mentions))
+    readings = [r for text, sign in said if (r := _mentioned(text, sign))]
     running = [reading for reading in readings if reading.word in {"in_progress", "blocked"}]
     if len(running) == 1:
         return running[0]
-    return readings[0] if len(mentions) == len(readings) == 1 and not readings[0].word else None
+    for before, (text, sign) in reversed(list(zip([first, *mentions], said, strict=False))):
+        if _POINTS.search(before[-_CUE:]) and (reading := _mentioned(text, sign)):
+            return reading._replace(word="in_progress")
+    if len(mentions) == len(readings) == 1 and not readings[0].word:
+        return readings[0]
+    return _behind_the_done(value)
 
 
-def stated_status(value: str) -> statuses.Word | None:
+_CUE = 40  # how far before the phase it stands
+
+
+def _behind_the_done(value: str) -> PhaseReading | None:
+    """ "Tasks 1-3 of 11 done" says that the fourth is next."""
+    found = _DONE_UP_TO.search(value)
+    if found is None:
+        return None
+    done, left = int(found["done"]), int(found["left"] or 0)
+    total = int(found["total"]) if found["total"] else done + left if left else None
+    mark = sane_mark(done + 1, total, None) if done != total else None
+    return PhaseReading(mark) if mark else None
+
+
+def _noun_first(text: str) -> str:
+    return _NUMBER_FIRST.sub(lambda match: f"phase {number_of(match[1])} ", text)
+
+
+def stated_status(value: str) -> Word | None:
     """The status that a value begins with, or that of the phase that it speaks of."""
     word = statuses.status_of(value)
     if word or (reading := phase_in_status(value)) is None:
@@ -129,15 +178,15 @@ def stated_status(value: str) -> statuses.Word | None:
     return reading.word
 
 
-def stated_part(value: str) -> statuses.Word | None:
+def stated_part(value: str) -> Word | None:
     """The status that *value* states for a single phase."""
     return statuses.part_status(value) or stated_status(value)
 
 
-def phase_name(rest: str) -> tuple[str | None, statuses.Word | None]:
+def phase_name(rest: str) -> tuple[str | None, Word | None]:
     """The name behind a phase's number, and the status behind the name."""
     rest = rest.strip(statuses.SEPARATORS)
-    if (word := statuses.whole_status(rest)) and rest[:1] in {"(", "[", *statuses.SIGNS}:
+    if (word := statuses.whole_status(rest)) and rest[:1] in {"(", "[", *SIGNS}:
         return None, word
     name, word = statuses.split_status(_unwrapped(rest))
     name = _unwrapped(name)
@@ -152,7 +201,7 @@ def sane_mark(current: int | None, total: int | None, name: str | None) -> Phase
     return PhaseMark(current, total, name) if current or name else None
 
 
-def _counted(match: re.Match[str], name: str | None, word: statuses.Word | None) -> PhaseReading:
+def _counted(match: re.Match[str], name: str | None, word: Word | None) -> PhaseReading:
     """A reading with numbers, which is unreadable where they are missing or cannot be true."""
     groups = match.groupdict()
     current, total = groups.get("current") or groups.get("word"), groups.get("total")
@@ -162,7 +211,7 @@ def _counted(match: re.Match[str], name: str | None, word: statuses.Word | None)
     return PhaseReading(mark, word, bool(mark and mark.current))
 
 
-def _mentioned(text: str, sign: statuses.Word | None) -> PhaseReading | None:
+def _mentioned(text: str, sign: Word | None) -> PhaseReading | None:
     """What stands behind "phase" in a sentence; what is over is not where the work is."""
     text = _balanced(text.lstrip(f"{statuses.SEPARATORS}("))
     found = _TWO.match(text) or _ONE.match(text)
@@ -183,17 +232,17 @@ def _mentioned(text: str, sign: statuses.Word | None) -> PhaseReading | None:
     return reading if reading.readable else None
 
 
-def _with_signs(first: str, mentions: list[str]) -> Iterator[tuple[str, statuses.Word | None]]:
+def _with_signs(first: str, mentions: list[str]) -> Iterator[tuple[str, Word | None]]:
     """What stands behind each "phase", with its sign where the signs stand in front."""
     sign = _last_sign(first)
     for text in mentions:
         following = _last_sign(text) if sign else None
-        yield text.rstrip(f"{_AROUND}{''.join(statuses.SIGNS)}") if following else text, sign
+        yield text.rstrip(f"{_AROUND}{''.join(SIGNS)}") if following else text, sign
         sign = following
 
 
-def _last_sign(text: str) -> statuses.Word | None:
-    return statuses.SIGNS.get(text.rstrip(_AROUND)[-1:])
+def _last_sign(text: str) -> Word | None:
+    return SIGNS.get(text.rstrip(_AROUND)[-1:])
 
 
 def _balanced(text: str) -> str:

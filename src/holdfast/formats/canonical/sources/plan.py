@@ -1,12 +1,12 @@
-"""A PLAN.md in progress declares a workflow, too; this reads it, phases and all."""
+"""Read a plan: whether it is active, a candidate or none, and what it declares."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
 
 from holdfast.formats.canonical.sources import (
     Candidate,
@@ -19,12 +19,21 @@ from holdfast.formats.canonical.sources import (
 from holdfast.formats.canonical.sources.document import MarkdownFile, field_of, open_document
 from holdfast.formats.canonical.sources.notes import FieldValue, Stated, stated_in
 from holdfast.formats.canonical.sources.phase_marks import stated_status
-from holdfast.formats.canonical.sources.phases import Phases, phases_of, steps_of
+from holdfast.formats.canonical.sources.phases import (
+    Phases,
+    is_column,
+    phases_of,
+    start_of,
+    status_in_row,
+    steps_of,
+)
+from holdfast.formats.canonical.sources.words import Word
 from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
 
 _MOST_PATHS = 100
 _MOST_OPEN = 500
+_RUNS = {"in_progress", "blocked"}
 
 _SPEAKS = pattern(r"\b(?:phase|workflow)s?\b", re.IGNORECASE)
 _PREFIX = pattern(r"[*_]*plan(?:[\s_-]*#?(?P<number>[0-9]{1,9}))?\b[*_]*", re.IGNORECASE)
@@ -32,185 +41,251 @@ _BEHIND_PREFIX = pattern(r"\s*(?:[:–—]|-\s)[*_]*\s*(?=\S)")
 _FOLDER = pattern(r"(?P<number>[0-9]{1,9})(?:[-_](?P<name>.+))?")
 # Every title here begins with "Plan", so the word alone names no planning.
 _PLANNING = pattern(r"\bplanning\b|\bresearch and plan\b", re.IGNORECASE)
+# What a plan tells to make or to change is no reading of it.
+_CHANGES = pattern(
+    r"\b(?:add|adds|create|creates|created|write|update|updated|edit|extend|modify|change|changes|rewrite|rename|move|delete|remove|fix|document|generate|output|save|append|new)\b",
+    re.IGNORECASE,
+)
 
 
 def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
     """What the plan declares, or why it declares nothing."""
-    document = open_document(data)
+    document = open_document(data, quotes=True)
     if document is None:
         return Looked(path, None, "empty")
     if named := values.template_name(path):
         return Looked(path, None, f"a template, by its name {values.quoted(named)}, is no workflow")
-    plan = _plan(document, path)
-    status = _status(plan)
-    more = (plan.stated.phase_problem, document.problem)
-    if status is None or status.word is None or status.word == "not_started":
-        silence = (
-            f"its status is {status.found.quoted}" if status else "no status line says In Progress"
-        )
-        if status and statuses.is_choice(status.found.value):
-            silence += ", which a template leaves to choose from"
-        told = values.joined(silence, *more)
-        return Looked(path, None, told, candidate=_candidate(plan, mtime))
-    spoken = _spoken(plan)
-    declaration = _declared(plan, status.word, mtime) if spoken else None
-    if status.word in {"completed", "cancelled"}:
-        ended = values.joined(f"its status is {status.found.quoted}", *more)
-        return Looked(path, None, ended, closed=declaration)
-    said = status.word.replace("_", " ")
-    if declaration is None:
+    plan = _Plan(document, path, mtime)
+    more = values.joined(plan.stated.phase_problem, document.problem)
+    word, found = plan.status
+    if word in _RUNS and found:
+        said = word.replace("_", " ")
+        if plan.to_follow:
+            reason = f"{said.title()} {found.place}, {plan.to_follow}"
+            return Looked(path, plan.declared(word), values.joined(reason, more), more)
         silence = f"{said}, but it mentions neither phases nor a workflow"
         why = "says that it runs, but has nothing to follow"
-        candidate = Candidate(why, _declared(plan, status.word, mtime))
-        return Looked(path, None, values.joined(silence, *more), candidate=candidate)
-    found = values.joined(f"{said.title()} {status.found.place}, {spoken}", *more)
-    return Looked(path, declaration, found, values.joined(*more))
+        candidate = Candidate(why, plan.declared(word))
+        return Looked(path, None, values.joined(silence, more), candidate=candidate)
+    silence = f"its status is {found.quoted}" if found else "no status line says In Progress"
+    if found and statuses.is_choice(found.value):
+        silence += ", which a template leaves to choose from"
+        return Looked(path, None, values.joined(silence, more))
+    silence = values.joined(silence, more)
+    if word in {"completed", "cancelled"}:
+        closed = plan.declared(word) if plan.to_follow else None
+        return Looked(path, None, silence, closed=closed)
+    return Looked(path, None, silence, candidate=plan.candidate(word))
 
 
-def _candidate(plan: _Plan, mtime: float) -> Candidate | None:
-    """The plan as a candidate, if some of its phases or else of its boxes are done, and some are not."""
-    done = [phase.is_done for phase in plan.phases.listed]
-    if not any(done):
-        done = [line.checked for line in plan.lines if line.checked is not None]
-    if not any(done) or all(done):
-        return None
-    return Candidate(f"{sum(done)} of {len(done)} done", _declared(plan, "in_progress", mtime))
-
-
-class _PlanStatus(NamedTuple):
-    """What the plan says of its status, and where."""
-
-    word: statuses.Word | None
-    found: FieldValue
-
-
-class _Plan(NamedTuple):
+class _Plan:
     """The parts of one plan."""
 
-    path: str
-    lines: list[Line]
-    stated: Stated
-    phases: Phases
-    title: Line | None
+    def __init__(self, document: MarkdownFile, path: str, mtime: float) -> None:
+        self.path, self.mtime, self.lines = path, mtime, document.lines
+        self.folder = posixpath.dirname(path)
+        self.columns = _columns(self.lines)
+        self.phases, self.stated = self._phases(document)
+        starts = self.phases.starts
+        headings = [line for line in self.lines if line.level and line.number not in starts]
+        others = (line for line in headings if not field_of(line))
+        first = next((line for line in headings if line.level == 1), None)
+        self.title = first or next(others, None)
 
-    @property
-    def folder(self) -> str:
-        return posixpath.dirname(self.path)
-
-
-def _plan(document: MarkdownFile, path: str) -> _Plan:
-    front, lines = document.front, document.lines
-    phases = phases_of(lines)
-    stated = stated_in(front, lines, phases.within)
-    if not phases.listed and (steps := steps_of(lines)).listed:
+    def _phases(self, document: MarkdownFile) -> tuple[Phases, Stated]:
+        front, lines = document.front, self.lines
+        phases = phases_of(lines)
+        if self.columns and not any(phase.has_evidence for phase in phases.listed):
+            phases = Phases([], frozenset(), "")  # the columns of a board tell where the work is
+        stated = stated_in(front, lines, phases.within)
+        if phases.listed or self.columns or not (steps := steps_of(lines)).listed:
+            return phases, stated
         # They are the phases, unless a phase is stated which they may be the steps of.
         whole = stated_in(front, lines, steps.within)
         phase = whole.phase
-        if not (phase and phase.mark) or phase.mark.total == steps.total:
-            phases, stated = steps, whole
-    starts = phases.starts
-    headings = [line for line in lines if line.level and line.number not in starts]
-    others = (line for line in headings if not field_of(line))
-    title = next((line for line in headings if line.level == 1), None) or next(others, None)
-    return _Plan(path, lines, stated, phases, title)
+        if phase and phase.mark and phase.mark.total != steps.total:
+            return phases, stated
+        return steps, whole
 
+    # What it says of its status.
 
-def _status(plan: _Plan) -> _PlanStatus | None:
-    """The plan's own status; where it has none or is not clear, that of its phases.
-
-    With work left over, an unclear one that speaks of running work is in progress.
-    """
-    own = min(_own_statuses(plan), key=lambda status: status.found.number, default=None)
-    if own is None:
-        return _status_of_phases(plan, "in_progress") or _status_of_phases(plan, "blocked")
-    if own.word or statuses.is_choice(own.found.value):
+    @cached_property
+    def status(self) -> tuple[Word | None, FieldValue | None]:
+        """The status and what says so: the plan's own, and where it has none or is not clear, that of its parts."""
+        own = min(self._own_statuses(), key=lambda status: status[1].number, default=(None, None))
+        word, found = own
+        if found and (word or statuses.is_choice(found.value)):
+            return own
+        if running := next(self._running_parts(), None):
+            return running
+        is_open = any(line.checked is False for line in self.lines)
+        if found and is_open and statuses.speaks_of_running(found.value):
+            return "in_progress", found
         return own
-    if running := _status_of_phases(plan, "in_progress"):
-        return running
-    is_open = any(line.checked is False for line in plan.lines)
-    runs = is_open and statuses.speaks_of_running(own.found.value)
-    return own._replace(word="in_progress") if runs else own
 
+    def _own_statuses(self) -> Iterator[tuple[Word | None, FieldValue]]:
+        if self.title and (word := statuses.split_status(self.title.text)[1]):
+            yield word, FieldValue(self.title.text, self.title.number)
+        if found := self.stated.fields.get("status"):
+            yield stated_status(found.value), found
+        columns = (column[0].number for column in self.columns.values())
+        first = min([*self.phases.starts, *columns], default=None)
+        for line in self.lines:
+            if first is not None and line.number >= first:
+                return
+            if not line.level and not line.item and (word := statuses.whole_status(line.text)):
+                yield word, FieldValue(line.text, line.number)
 
-def _own_statuses(plan: _Plan) -> Iterator[_PlanStatus]:
-    if plan.title and (word := statuses.split_status(plan.title.text)[1]):
-        yield _PlanStatus(word, FieldValue(plan.title.text, plan.title.number))
-    if found := plan.stated.fields.get("status"):
-        yield _PlanStatus(stated_status(found.value), found)
-    first = min(plan.phases.starts, default=None)
-    for line in plan.lines:
-        if first is not None and line.number >= first:
+    def _running_parts(self) -> Iterator[tuple[Word, FieldValue]]:
+        """A phase, a column, a row or a box that is marked as running, while there is work left."""
+        phases, left_behind = self.phases.listed, self.phases.left_behind
+        if phases and all(phase.is_over or phase.number in left_behind for phase in phases):
             return
-        if not line.level and not line.item and (word := statuses.whole_status(line.text)):
-            yield _PlanStatus(word, FieldValue(line.text, line.number))
+        for wanted in ("in_progress", "blocked"):
+            for phase in phases:
+                for section in phase.sections:
+                    if wanted in section.words:
+                        line = section.worded if section.word == wanted else section.line
+                        yield wanted, FieldValue(line.text, line.number)
+        for line in self.lines:
+            is_open = line.word == "in_progress" and line.checked is False
+            if is_open or (line.cells and status_in_row(line.cells) == "in_progress"):
+                yield "in_progress", FieldValue(line.text, line.number)
+        if self.columns.get("in_progress"):
+            line = self.columns["in_progress"][0]
+            yield "in_progress", FieldValue(line.text, line.number)
+        stated = self.stated.fields.get("phase")
+        is_stated = stated and self.stated.phase and self.stated.phase.current
+        if stated and is_stated and "status" not in self.stated.fields:
+            yield "in_progress", stated
+
+    @property
+    def to_follow(self) -> str:
+        """What there is to follow: phases, boxes, a board, or a phase or workflow that it speaks of."""
+        if self.phases.listed:
+            return self.phases.kind
+        if self.stated.value("workflow"):
+            return "a workflow is named"
+        if self.stated.phase:
+            return "a phase is named"
+        line = next((line for line in self.lines if _SPEAKS.search(line.text)), None)
+        if line:
+            return f"phases or a workflow on line {line.number}"
+        if any(line.checked is not None for line in self.lines):
+            return "checkboxes"
+        return "a list of what is in progress" if self.columns else ""
+
+    def candidate(self, word: Word | None) -> Candidate | None:
+        """The plan as a candidate, if it is parked, or if some of its phases or else of its boxes are done."""
+        done = [phase.is_done for phase in self.phases.listed]
+        if not any(done):
+            done = [line.checked is True for line in self.lines if line.checked is not None]
+        ticks = f"{sum(done)} of {len(done)} done"
+        is_begun = any(done) and not all(done)
+        if word == "on_hold":
+            return Candidate("on hold", self.declared("in_progress"))
+        if word == "not_started":
+            why = f"{ticks}, though it says that it is not started"
+        elif is_begun:
+            why = ticks
+        elif self.phases.listed and not any(done):
+            why = f"{len(self.phases.listed)} phases, none of them done"
+            is_begun = len(self.phases.listed) > 1
+        return Candidate(why, self.declared("in_progress")) if is_begun else None
+
+    # What it declares.
+
+    def declared(self, word: Word) -> Declaration:
+        stated, phases = self.stated, self.phases
+        title = self._name()
+        workflow_type, is_guess = stated.type_for(title, _PLANNING)
+        open_items = [values.spoken(line.text) for line in self._open_lines()]
+        first_open = None if phases.listed else self._next_of_list()
+        mark = stated.phase.mark if stated.phase else None
+        return Declaration(
+            source="plan",
+            path=self.path,
+            mtime=self.mtime,
+            workflow=stated.value("workflow") or title or None,
+            workflow_type=workflow_type,
+            type_guessed=is_guess,
+            phase=(phases.filled_in(mark) if mark else None) or phases.current(),
+            phase_unreadable=stated.phase_problem is not None,
+            status=statuses.status_for(word),
+            required_reading=tuple(
+                f"@{path}" for path in values.unique(self._reading(), _MOST_PATHS)
+            ),
+            key_reminders=values.unique(stated.reminders) or None,
+            context={**self._known_by_name(), **stated.context} or None,
+            next_action=self._stated_next() or first_open,
+            gate=None if phases.listed else stated.value("gate"),
+            phases=phases.declared(),
+            open_items=tuple(open_items[:_MOST_OPEN]),
+        )
+
+    def _stated_next(self) -> str | None:
+        """What it states as next, unless that is no more than the name of a phase."""
+        stated = self.stated.value("next")
+        return None if stated and self.phases.listed and start_of(stated) else stated
+
+    def _open_lines(self) -> Iterator[Line]:
+        over = {"completed", "cancelled", "on_hold"}
+        return (line for line in self.lines if line.checked is False and line.word not in over)
+
+    def _next_of_list(self) -> str | None:
+        """The first item of the column in progress, else the first open box."""
+        for column in ("in_progress", "not_started"):
+            items = self.columns.get(column, [])[1:]
+            if items:
+                return values.spoken(items[0].text)
+        running = (line for line in self._open_lines() if line.word in _RUNS)
+        found = next(chain(running, self._open_lines()), None)
+        return values.spoken(found.text) if found else None
+
+    def _name(self) -> str:
+        heading = statuses.split_status(self.title.text)[0] if self.title else ""
+        title = heading or self.stated.value("title") or posixpath.basename(self.folder)
+        prefix = _PREFIX.match(title)
+        behind = _BEHIND_PREFIX.match(title, prefix.end()) if prefix else None
+        return values.tidy(values.bare(title[behind.end() :])) if behind else title
+
+    def _known_by_name(self) -> dict[str, Json]:
+        folder = _FOLDER.fullmatch(posixpath.basename(self.folder))
+        titled = _PREFIX.match(self.title.text) if self.title else None
+        number = folder["number"] if folder else titled["number"] if titled else None
+        known: dict[str, Json] = {"plan_number": int(number)} if number else {}
+        if folder and folder["name"]:
+            known["plan_name"] = folder["name"]
+        return known
+
+    def _reading(self) -> Iterator[str]:
+        yield self.path
+        stated = self.stated
+        told = (line.text for line in self.lines if not (line.checked is not None or line.cells))
+        mentioned = (
+            raw
+            for text in told
+            if not _CHANGES.search(text)
+            for raw in values.mentioned_documents(text)
+        )
+        for raw in chain(stated.front_reading or stated.listed, stated.reading, mentioned):
+            if path := values.resolved(raw, self.folder):
+                yield path
 
 
-def _status_of_phases(plan: _Plan, word: statuses.Word) -> _PlanStatus | None:
-    line = next((phase.line(word) for phase in plan.phases.listed if phase.word == word), None)
-    return _PlanStatus(word, FieldValue(line.text, line.number)) if line else None
-
-
-def _spoken(plan: _Plan) -> str:
-    """How the plan speaks of phases or of a workflow."""
-    if plan.phases.listed:
-        return plan.phases.kind
-    if plan.stated.value("workflow"):
-        return "a workflow is named"
-    if plan.stated.phase:
-        return "a phase is named"
-    line = next((line for line in plan.lines if _SPEAKS.search(line.text)), None)
-    return f"phases or a workflow on line {line.number}" if line else ""
-
-
-def _declared(plan: _Plan, word: statuses.Word, mtime: float) -> Declaration:
-    stated, phases = plan.stated, plan.phases
-    title = _title(plan)
-    workflow_type, is_guess = stated.type_for(title, _PLANNING)
-    open_items = [values.tidy(line.text) for line in plan.lines if line.checked is False]
-    first_open = open_items[0] if open_items and not phases.listed else None
-    mark = stated.phase.mark if stated.phase else None
-    return Declaration(
-        source="plan",
-        path=plan.path,
-        mtime=mtime,
-        workflow=stated.value("workflow") or title or None,
-        workflow_type=workflow_type,
-        type_guessed=is_guess,
-        phase=(phases.filled_in(mark) if mark else None) or phases.current(),
-        phase_unreadable=stated.phase_problem is not None,
-        status=statuses.status_for(word),
-        required_reading=tuple(f"@{path}" for path in values.unique(_reading(plan), _MOST_PATHS)),
-        key_reminders=values.unique(stated.reminders) or None,
-        context={**_known_by_name(plan), **stated.context} or None,
-        next_action=stated.value("next") or first_open,
-        gate=None if phases.listed else stated.value("gate"),
-        phases=phases.declared(),
-        open_items=tuple(open_items[:_MOST_OPEN]),
-    )
-
-
-def _title(plan: _Plan) -> str:
-    heading = statuses.split_status(plan.title.text)[0] if plan.title else ""
-    title = heading or plan.stated.value("title") or posixpath.basename(plan.folder)
-    prefix = _PREFIX.match(title)
-    behind = _BEHIND_PREFIX.match(title, prefix.end()) if prefix else None
-    return values.tidy(values.bare(title[behind.end() :])) if behind else title
-
-
-def _known_by_name(plan: _Plan) -> dict[str, Json]:
-    folder = _FOLDER.fullmatch(posixpath.basename(plan.folder))
-    titled = _PREFIX.match(plan.title.text) if plan.title else None
-    number = folder["number"] if folder else titled["number"] if titled else None
-    known: dict[str, Json] = {"plan_number": int(number)} if number else {}
-    if folder and folder["name"]:
-        known["plan_name"] = folder["name"]
-    return known
-
-
-def _reading(plan: _Plan) -> Iterator[str]:
-    yield plan.path
-    stated = plan.stated
-    mentioned = (raw for line in plan.lines for raw in values.mentioned_documents(line.text))
-    for raw in chain(stated.front_reading or stated.listed, stated.reading, mentioned):
-        if path := values.resolved(raw, plan.folder):
-            yield path
+def _columns(lines: list[Line]) -> dict[str, list[Line]]:
+    """The columns of a board: headings that are nothing but a status, each with its open items behind it."""
+    columns: dict[str, list[Line]] = {}
+    column: list[Line] = []
+    outermost = 0
+    for line in lines:
+        if line.level and is_column(line):
+            word = statuses.whole_status(line.text) or ""
+            column, outermost = columns.setdefault(word, []), line.level
+            column[:0] = [] if column else [line]
+        elif line.level:
+            column = column if outermost and line.level > outermost else []
+        elif column and line.item and not line.checked and line.indent < 2:
+            column.append(line)
+    columns = {word: found for word, found in columns.items() if len(found) > 1}
+    return columns if "in_progress" in columns else {}

@@ -1,52 +1,45 @@
-"""People state a status in many words and signs, alone or behind a title; all mean one of five."""
+"""People state a status in many words and signs, alone or behind a title; all mean one of six."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal, TypeAlias, cast
 
 from holdfast.formats.canonical.sources import Status
 from holdfast.formats.canonical.sources.values import MARKS, SYMBOLS, bare, tidy
+from holdfast.formats.canonical.sources.words import (
+    SIGNS,
+    STATUSES,
+    Word,
+    longest,
+    spellings,
+    status_words,
+)
 from holdfast.patterns import pattern
 
-Word: TypeAlias = Literal["in_progress", "blocked", "completed", "cancelled", "not_started"]
-
-SIGNS: dict[str, Word] = {
-    **dict.fromkeys("🔄🚧", "in_progress"),
-    **dict.fromkeys("⏸⛔", "blocked"),
-    **dict.fromkeys("✅✔☑✓", "completed"),
-    **dict.fromkeys("❌🚫", "cancelled"),
-    **dict.fromkeys("⬜☐", "not_started"),
-}
-SEPARATORS = " \t-–—:|,."
+SEPARATORS = " \t-–—:|,.：、，。"
 _LONGEST = 200  # with its remark
 
-_RUNNING = (
-    r"in[\s_-]?progress|active|ongoing|wip|under[\s-]?way|en\s+cours|en\s+curso|in\s+corso"
-    r"|in\s+arbeit|in\s+bearbeitung|em\s+andamento"
-)
-_STATUS = pattern(
-    rf"(?P<in_progress>{_RUNNING})|(?P<blocked>blocked|on[\s_-]?hold|paused)"
-    r"|(?P<completed>completed?|done|finished|shipped)|(?P<cancelled>cancell?ed|abandoned|superseded|skipped|dropped)"
-    r"|(?P<not_started>not[\s_-]started|planned|pending|draft|proposed|to-?do)",
+
+# Behind a dash these may as well be the end of a name: "Blog - New". In brackets, or with a sign, they are no part of it.
+_WEAK = pattern(
+    r"(?:open|new|next|planning|proposal|ready.*|waiting|active|closed|released|implemented|delivered|landed"
+    r"|merged|deployed|current|future|optional|partial|draft|list[oa]s?|pront[oa]s?|hech[oa]s?|fatt[oaie]|doing)\W*",
     re.IGNORECASE,
 )
+_RUNNING = "|".join(map(re.escape, spellings({"": STATUSES["in_progress"]["English"]})))
 _STARTED = pattern(r"started\b", re.IGNORECASE)  # a line "Started: May" tells a date
 _ALL = pattern(
     r"(?:all|everything|fully)\s+(?:(?:of\s+it|the|[0-9]+)\s+)?"
-    r"(?:(?:phases|steps|tasks|work)\s+)?(?:(?:is|are)\s+)?",
+    r"(?:(?:phases|milestones|steps|tasks|work)\s+)?(?:(?:is|are)\s+)?",
     re.IGNORECASE,
 )
-_ALL_PHASES = pattern(r"\ball\s+(?:[\w-]+\s+)?(?:phases|steps)\b", re.IGNORECASE)
+_ALL_PHASES = pattern(r"\ball\s+(?:[\w-]+\s+)?(?:phases|milestones|steps)\b", re.IGNORECASE)
 _RUNNING_SIGNS = "🔄🚧🟡⏳"  # in front of any words
 _IDLE = pattern(r"(?:a?waiting|queued|upcoming|next|later|scheduled)\b", re.IGNORECASE)
-_DOING = (
-    rf"(?:{_RUNNING}|doing|implementing|testing|fixing|building|writing|working|reviewing|starting"
-    r"|continuing)"
-)
+_DOING = rf"(?:{_RUNNING}|testing|fixing|building|writing|working|reviewing|starting|continuing)"
 # What shows that "done" is not said of the whole: parts, what is still to do, other signs.
 _GOES_ON = pattern(
-    rf"\b(?:(?:phase|step|stage|milestone)s?|still|but|except|remaining|pending|blocked|awaiting|{_DOING})\b"
+    rf"\b(?:(?:phase|step|stage|milestone|task|sprint)s?|still|but|except|remaining|remains|pending|blocked|awaiting|next|{_DOING})\b"
     rf"|[{_RUNNING_SIGNS}⏸⛔❌🚫⬜☐]|^\W*:\s*[^\W\d]",
     re.IGNORECASE,
 )
@@ -54,8 +47,8 @@ _CLAUSE = pattern(rf"(?:^|[;,:.(|–—✅✔☑✓]|-\s)[\s{MARKS}]*{_DOING}\b"
 _OPTIONS = pattern(r"(?:(?<!\s)\s++|)(?:\||/|\bor\b)\s*+")
 _LONGEST_OPTION = 30
 # "Complete rewrite needed" is no status, "Complete since Monday" is one.
-_ENDS = pattern(r"\s*(?:$|[^\w\s]|(?:on|at|since|as|in|by)\b|[0-9])")
-_AROUND = pattern(rf"[{MARKS}\s{SYMBOLS}.!()\[\]]*+")
+_ENDS = pattern(r"\s*(?:$|[^\w\s]|(?:on|at|since|as|in|by|am|seit|le|el|em|il|в)\b|[0-9])")
+_AROUND = pattern(rf"[{MARKS}\s{SYMBOLS}.!()\[\]（）【】]*+")
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = (
     r"(?:(?:on|since|at|as\s+of)\s+)?(?:[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[T ][0-9:]{4,8}Z?)?"
@@ -63,12 +56,15 @@ _DATE = (
 )
 _DATED = pattern(rf"(?<![\s(\[,–—:-])[\s(\[,–—:-]++{_DATE}[)\]\s.]*$", re.IGNORECASE)
 _LONGEST_DATE = 60
+_LONGEST_ENDING = 80  # a sentence that ends with "in progress" may speak of anything
 _ENDING = pattern(
-    r"(?:^|(?<![^\W_]))[\s:–—-]*(?<!not )(?<!not-)(?:in[\s_-]progress|ongoing)\W*$", re.IGNORECASE
+    r"(?:^|(?<![^\W_]))[\s:–—-]*(?<!not )(?<!not-)(?:in[\s_-]progress|ongoing|under\s?way)\W*$",
+    re.IGNORECASE,
 )
+_PERCENT = pattern(r"\W*(?P<of>[0-9]{1,3})\s*%")
 _RUNS = {"in_progress", "blocked"}
 ARROW = pattern(r"(?:(?<!\s)\s++|)(?:→|⇒|➡\ufe0f?|➔|⟶|[-=]>)\s*")  # from one value to the next
-_BETWEEN = (" - ", " – ", " — ", ": ", " | ")  # a title and its status
+_BETWEEN = (" - ", " – ", " — ", ": ", " | ", "：", "—")  # a title and its status
 
 
 def status_of(value: str) -> Word | None:
@@ -76,17 +72,21 @@ def status_of(value: str) -> Word | None:
     value = ARROW.split(value)[-1]
     if is_choice(value):
         return None
-    at, sign, match = _beginning(value)
-    word = _word(match)
+    at, sign, word, end = _beginning(value)
     if _denies(value, at):
         return word
-    if match and word in {"completed", "cancelled"}:
-        rest = _ALL_PHASES.sub("", _undated(value[match.end() :]))
+    if word in {"completed", "cancelled"}:
+        rest = _ALL_PHASES.sub("", _undated(value[end:]))
         return None if _GOES_ON.search(rest) or sign in _RUNS else word
     if word:
         return word if sign != "completed" or word in _RUNS or whole_status(value) else None
     if _STARTED.match(value, at) and _ENDS.match(value, at + len("started")):
         return "in_progress"
+    if share := _PERCENT.match(value):
+        percent = int(share["of"])
+        return "in_progress" if 0 < percent < 100 else "completed" if percent else "not_started"
+    if sign is None and len(value) <= _LONGEST_ENDING and ";" not in value:
+        return _by_sign(value, at) or ending_status(value)[1]
     return _by_sign(value, at)
 
 
@@ -94,7 +94,7 @@ def part_status(value: str) -> Word | None:
     """The status of one phase, where a sign decides before any words that do not contradict it."""
     if word := status_of(value):
         return word
-    at, _, _ = _beginning(value)
+    at, _, _, _ = _beginning(value)
     return None if is_choice(value) or _GOES_ON.search(value, at) else first_status(value)
 
 
@@ -114,8 +114,8 @@ def is_choice(value: str) -> bool:
 def first_status(value: str) -> Word | None:
     """The status that a value begins with, whatever it goes on to say."""
     value = ARROW.split(value)[-1]
-    at, sign, match = _beginning(value)
-    return _word(match) or (None if _denies(value, at) else sign)
+    at, sign, word, _ = _beginning(value)
+    return word or (None if _denies(value, at) else sign)
 
 
 def whole_status(text: str) -> Word | None:
@@ -130,14 +130,17 @@ def whole_status(text: str) -> Word | None:
 def split_status(title: str) -> tuple[str, Word | None]:
     """A title, and the status that stands before or behind it."""
     title = title.strip()
-    closed = title.endswith((")", "]"))
+    closed = title.endswith((")", "]", "）"))
     undated = _undated(title)
-    cuts = {undated.rfind(mark) for mark in (*_BETWEEN, *SIGNS, *("([" if closed else ""))}
+    cuts = {undated.rfind(mark) for mark in (*_BETWEEN, *SIGNS, *("([（" if closed else ""))}
     if arrow := ARROW.search(undated):
         cuts |= {undated.rfind(mark, 0, arrow.start()) for mark in (*_BETWEEN, *SIGNS)}
     for cut in sorted(cuts):
         tail = title[cut:].lstrip(f"{SEPARATORS}{MARKS}")
-        if cut > 0 and (word := whole_status(tail[1:-1] if tail[:1] in {"(", "["} else tail)):
+        is_clear = tail[:1] in {"(", "[", "（", *SIGNS} or tail.isupper()
+        if cut <= 0 or (not is_clear and _WEAK.fullmatch(tail)):
+            continue
+        if word := whole_status(tail[1:-1] if tail[:1] in {"(", "[", "（"} else tail):
             return _named(title[:cut]), word
     if title and title[0] in SIGNS:
         word = SIGNS[title[0]]
@@ -154,19 +157,33 @@ def ending_status(text: str) -> tuple[str, Word | None]:
     return text[: len(text) - len(match[0])], "in_progress"
 
 
+def behind_status(value: str) -> str:
+    """What a status goes on to say behind its first word."""
+    _, _, word, end = _beginning(value)
+    return value[end:].strip(f"{SEPARATORS}{MARKS}") if word else ""
+
+
+def without_status(name: str) -> str:
+    """A name without a status as its last word: "search partial"."""
+    before, _, last = name.rpartition(" ")
+    return before if before and last.lower() in status_words() else name
+
+
 def status_for(word: Word | None) -> Status | None:
-    """The status as a state file has it, which knows no cancelled ones."""
+    """The status as a state file has it, which knows neither cancelled nor parked ones."""
+    if word == "on_hold":
+        return "blocked"
     return None if word == "cancelled" else word
 
 
 def _whole(text: str) -> Word | None:
     text, remark = _undated(text), ""
-    if text.endswith(")") and (opening := text.rfind("(")) > 0:
+    if text.endswith((")", "）")) and (opening := max(text.rfind("("), text.rfind("（"))) > 0:
         text, remark = text[:opening], text[opening:]
-    at, sign, match = _beginning(text)
+    at, sign, said_word, end = _beginning(text)
     word = sign if at == len(text) else None
-    if match and _AROUND.fullmatch(text, match.end()):
-        word = _word(match)
+    if said_word and _AROUND.fullmatch(text, end):
+        word = said_word
     said = _ALL_PHASES.sub("", remark) + "".join(sign for sign in text if sign in _RUNNING_SIGNS)
     return None if word == "completed" and _GOES_ON.search(said) else word
 
@@ -185,32 +202,32 @@ def _by_sign(value: str, at: int) -> Word | None:
         is_told = running in SIGNS or (at < len(value) and not _IDLE.match(value, at))
         return "in_progress" if is_told or running == "🟡" else None
     sign = _signed(lead)
-    return sign if sign == "blocked" or whole_status(value) else None
+    return sign if sign in {"blocked", "on_hold"} or whole_status(value) else None
 
 
-def _beginning(value: str) -> tuple[int, Word | None, re.Match[str] | None]:
-    """Where the words of a value begin, the sign before them, and the status word that they begin with.
+def _beginning(value: str) -> tuple[int, Word | None, Word | None, int]:
+    """Where the words of a value begin, the sign before them, the status that they begin with, and its end.
 
     "All phases" or the like may stand before that. It is no part of a longer word or phrase.
     """
     around = _AROUND.match(value)
     at = around.end() if around else 0
     whole = _ALL.match(value, at)
-    match = _STATUS.match(value, whole.end() if whole else at)
-    if match and (
-        value[match.end() : match.end() + 1].isalnum()
-        or (_word(match) == "completed" and not _ENDS.match(value, match.end()))
+    found = longest(status_words(), value, whole.end() if whole else at)
+    sign = _signed(value[:at])
+    if found is None:
+        return at, sign, None, at
+    end, word = found
+    goes_on = value[end - 1].isascii() and value[end : end + 1].isalnum()
+    if goes_on or (
+        word == "completed" and value[end - 1].isascii() and not _ENDS.match(value, end)
     ):
-        match = None
-    return at, _signed(value[:at]), match
+        return at, sign, None, at
+    return at, sign, word, end
 
 
 def _denies(value: str, at: int) -> bool:
     return value[at : at + 4].casefold() == "not "
-
-
-def _word(match: re.Match[str] | None) -> Word | None:
-    return cast("Word", match.lastgroup) if match else None
 
 
 def _signed(text: str) -> Word | None:

@@ -18,6 +18,7 @@ MARKS = "*_`~"
 SYMBOLS = r"\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
 DECORATION = rf"[{MARKS}\s{SYMBOLS}]*+"
 _CLOSED = pattern(rf"(?:(?<!\s)\s++|)[{MARKS}]{{1,3}}(?=\s|$)")
+_EMPHASIS = pattern(r"(?<![\w`])(\*\*|__)(?=\S)([^*_`]{1,300})\1(?![\w`])")
 
 
 def encodable(text: str) -> str:
@@ -42,6 +43,11 @@ def bare(text: str) -> str:
             elif mark in "**`" and text.count(mark) == 1:
                 text = text.removeprefix(mark).removesuffix(mark).strip()
     return text
+
+
+def spoken(text: str) -> str:
+    """An item as it is told to somebody: without marks of emphasis."""
+    return tidy(_EMPHASIS.sub(r"\2", text)) if "*" in text or "__" in text else tidy(text)
 
 
 def labelled(text: str) -> str:
