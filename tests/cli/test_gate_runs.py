@@ -237,7 +237,7 @@ def test_finalize_publishes_commits_and_is_over(project: Project) -> None:
     assert project.git("status", "--porcelain") == ""
     assert project.git("ls-files", "workflow") == ""
     assert project.git("show", "HEAD:docs/requirements.md") == "better\n"
-    assert "no workflow is active" in refused(project, "finalize")
+    assert "no gated workflow is active" in refused(project, "finalize")
     assert "User Auth" not in project.run("list").stdout
 
 

@@ -213,7 +213,7 @@ def test_what_ended_is_not_resumed(dev: Project) -> None:
     skill(dev, "abandon", "--reason", "another way")
     assert "is finished: abandoned on" in refused(dev, "skill", "resume", "User Login")
     assert "holdfast skill start" in refused(dev, "resume", "User Login")
-    assert "no workflow is active" in refused(dev, "skill", "task", "start")
+    assert "no skill workflow is active" in refused(dev, "skill", "task", "start")
     assert "phase 1/5" in skill(dev, "start", "dev", FEATURE)
 
 

@@ -474,6 +474,69 @@ def test_a_damaged_state_without_a_copy_is_told_to_the_agent(
     assert path.exists()
 
 
+COMPLETED_BY_HAND = [
+    ("dev", "create_branch", {2: "pending"}, "create_branch is completed: begin task_execution"),
+    ("tdd", "red", {1: "pending"}, "red is completed: begin green"),
+    ("tdd", "green", {1: "completed"}, "green is completed: begin refactor"),
+    ("tdd", "refactor", {1: "completed", 2: "completed"}, "refactor is completed: begin commit"),
+]
+
+
+@pytest.mark.parametrize(("name", "phase", "statuses", "told"), COMPLETED_BY_HAND)
+def test_the_next_phase_is_begun_where_a_hand_has_completed_one(
+    name: str,
+    phase: str,
+    statuses: dict[int, str],
+    told: str,
+    holdfast_project: Project,
+    compaction_cycle: Compactions,
+) -> None:
+    """It was told as all done, with the gate of the completed phase, and no command went on."""
+    data = copy.deepcopy(EXAMPLES[name])
+    machine = data["state_machine"]
+    machine["current_phase"] = phase
+    for at, status in statuses.items():
+        machine["phases"][at]["status"] = status
+    put(holdfast_project, f"{name}-a1b2c3d4", data)
+    guidance = compaction_cycle().guidance
+    assert next_action(guidance) == f"Phase {told}"
+    assert f"ACTION REQUIRED\n1. Phase {told}.\n" in guidance
+    assert "Gate of this phase" not in guidance
+    skill(holdfast_project, *(["tdd", "done"] if name == "tdd" else ["phase", "complete"]))
+    assert only_state(holdfast_project)["state_machine"]["current_phase"] == told.rpartition(" ")[2]
+
+
+@pytest.mark.needs("git")
+def test_nobody_is_told_to_push_main(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Where no branch was created, the pull request comes from one that is created now."""
+    project = holdfast_project
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "begin")
+    begin(project, len(DEV_RUN) - 2)
+    cycle = compaction_cycle()
+    assert next_action(cycle.guidance).startswith(
+        "The work is on main: give it a branch of its own"
+    )
+    assert "The work is on main" in cycle.note
+    assert "push" not in cycle.guidance + cycle.note
+
+
+@pytest.mark.parametrize("command", [["skill", "complete"], ["complete", "dev-a1b2c3d4"]])
+def test_a_run_that_a_hand_abandoned_is_not_told_as_completed(
+    command: list[str], holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It was to be closed with `skill complete`, which printed the signal of a completed one."""
+    data = copy.deepcopy(EXAMPLES["dev"])
+    data["workflow"]["status"] = "abandoned"
+    put(holdfast_project, "dev-a1b2c3d4", data)
+    assert "holdfast skill complete" not in compaction_cycle().guidance
+    told = holdfast_project.run(*command, session=SESSION).stdout
+    assert "Workflow abandoned: " in told
+    assert "COMPLETE" not in told
+
+
 def on_a_branch_of_its_own(project: Project, *, commands: int) -> Path:
     """A /dev that was begun on main, by *commands* before its branch is created."""
     project.git("init", "-q", "-b", "main")

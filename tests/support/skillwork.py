@@ -158,7 +158,7 @@ DEV_RUN: Script = [
     (["task", "phase"], "Task 1/2 - Add login, commit it and complete the task"),
     (["task", "complete", "--commit", "abc123"], "Task 2/2 - Add logout, not begun yet"),
     (["task", "start", "2", "--no-tdd"], "Task 2/2 - Add logout, in progress"),
-    (["block", "no token"], "Blocked: no token; unblock it first"),
+    (["block", "no token"], "Blocked: no token; a person has to say how to go on"),
     (["unblock"], "Task 2/2 - Add logout, in progress"),
     (
         ["task", "complete", "2", "--commit", "def456"],

@@ -140,8 +140,9 @@ class App:
         if choice.chosen is None:
             group = named(format_name).group if format_name else ""
             start = f"{group} start" if group else "start NAME"
+            why = f"no {format_name} workflow is active" if group else choice.why
             raise NoSuchWorkflow(
-                f"{choice.why} in {view.root}",
+                f"{why} in {view.root}",
                 hint=f"Begin one with `holdfast {start}`; `holdfast why` says what was looked at.",
             )
         return choice.chosen

@@ -204,8 +204,9 @@ def _overview(view: ProjectView, workflow: Workflow, seen: SkillRun) -> None:
 @pass_app
 def complete(app: App, name: str | None, although: str | None) -> None:
     """End the workflow and put it into completed/. The last line is the signal, DEV_COMPLETE: NAME."""
-    ended = _end(app, name, "completed", moves.complete, although)
-    say(moves.signal(ended.state))
+    ended = _end(app, name, moves.complete, although)
+    if ended.state.workflow.status == "completed":  # not where somebody has given it up by hand
+        say(moves.signal(ended.state))
 
 
 @skill.command()
@@ -214,12 +215,10 @@ def complete(app: App, name: str | None, although: str | None) -> None:
 @pass_app
 def abandon(app: App, name: str | None, reason: str | None) -> None:
     """Abandon the workflow, so that it does not come back."""
-    _end(app, name, "abandoned", moves.abandon, reason)
+    _end(app, name, moves.abandon, reason)
 
 
-def _end(
-    app: App, name: str | None, how: str, move: Callable[..., State], reason: str | None
-) -> StateFile:
+def _end(app: App, name: str | None, move: Callable[..., State], reason: str | None) -> StateFile:
     view = app.change(FORMAT.name)
     place = view.place
     workflow = app.meant(view, name, FORMAT.name)
@@ -227,7 +226,7 @@ def _end(
     changed = FORMAT.end(place, seen.file.key, move, reason)
     sync.put_down(view, workflow)
     ended = changed.entry
-    say(f"Workflow {how}: {ended.name}. It is in {place.store.relative(ended.path)}")
+    say(moves.ended(ended.state, place.store.relative(ended.path)))
     for line in (*changed.lines, *seen.ended_within()):
         say(f"  {one_line(line)}")
     return ended

@@ -109,7 +109,12 @@ DEV: list[Step] = [
         "Task 2/2 - Add logout method",
         "task 2/2",
     ),
-    ("it waits", partial(block, reason="no token"), "Blocked: no token; unblock it", ""),
+    (
+        "it waits",
+        partial(block, reason="no token"),
+        "Blocked: no token; a person has to say how to go on",
+        "",
+    ),
     ("it goes on", unblock, "Task 2/2 - Add logout method, in progress", "Resuming task 2/2"),
     (
         "task 2 is committed",
@@ -360,7 +365,7 @@ def test_a_blocked_one_is_active(holdfast_project: Project) -> None:
     put(holdfast_project, "dev-a1b2c3d4", data)
     workflow = only(place(holdfast_project))
     assert (workflow.standing, workflow.briefing.status) == ("active", "blocked")
-    assert workflow.briefing.next_action == "Blocked; unblock it first"
+    assert workflow.briefing.next_action == "Blocked; a person has to say how to go on"
 
 
 def test_a_state_that_nobody_wrote_by_command_has_a_copy_after_a_hook(

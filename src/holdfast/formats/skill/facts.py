@@ -21,6 +21,7 @@ from holdfast.formats.skill.moves import (
 )
 from holdfast.text.plaintext import counted
 
+_MAIN = {"main", "master"}  # nobody is told to push these
 PURPOSES = {
     "red": "write a failing test",
     "green": "make tests pass",
@@ -97,6 +98,8 @@ class Position(NamedTuple):
         if not pull_request_due(self.state):
             return ""
         branch = self.branch or self.state.workflow.branch or "the branch"
+        if branch in _MAIN:
+            return f"The work is on {branch}: give it a branch of its own, then create the pull request from that"
         steps = {
             "pushed": f"{branch} is pushed:",
             "behind": f"{branch} has commits that are not pushed: push them, then",
@@ -121,9 +124,11 @@ class Position(NamedTuple):
         if state.over:
             return None
         if is_blocked(state):
-            return f"Blocked{because(state)}; unblock it first"
+            return f"Blocked{because(state)}; a person has to say how to go on"
         if self.task is not None:
             return self._task_action(self.task)
+        if phase and state.following:
+            return f"Phase {phase.name} is completed: begin {state.following.name}"
         if phase is not None and is_cycle(state) and not self.pull_request:
             return _cycle_action(state, phase)
         return self.pull_request or self.checks_left or _phase_action(state, phase)
@@ -218,6 +223,7 @@ def briefing(
     outer = next((other.state for other in others if is_part_of(file.state, other.state)), None)
     phase, phases = state.phase, state.state_machine.phases
     number = phases.index(phase) + 1 if phase and phase in phases else 1
+    is_given_up = standing == "stale" or state.workflow.status == "abandoned"
     stands = position(place, state, inner, active=standing == "active")
     reading = [*_reading(state, place), *(_reading(inner, place) if inner else ())]
     return Briefing(
@@ -228,14 +234,20 @@ def briefing(
         phase_name=phase.name if phase else f"Phase {number}",
         status="blocked" if is_blocked(state) and not state.over else state.workflow.status,
         next_action=stands.next_action,
-        gate=(missing(state, phase)[0] or None) if phase and not state.over else None,
+        gate=None if state.over else _gate(state),
         reading=tuple(dict.fromkeys(reading)),
         context=tuple(_context(stands, outer).items()),
         state_path=place.store.relative(file.path),
         comes_next=stands.comes_next if not state.over else "",
         kept_with=() if is_blocked(state) else _kept_with(state, inner),
-        ended_with="holdfast skill abandon" if standing == "stale" else "holdfast skill complete",
+        ended_with=f"holdfast skill {'abandon' if is_given_up else 'complete'}",
     )
+
+
+def _gate(state: State) -> str | None:
+    """What the current phase waits for before it ends."""
+    phase = state.phase
+    return missing(state, phase)[0] or None if phase and phase.status != "completed" else None
 
 
 def _kept_with(state: State, inner: State | None) -> tuple[str, ...]:

@@ -131,9 +131,10 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
         """The last line is the signal that the document asks for."""
         ended = self.end(place, workflow.key, moves.complete)
-        path = place.store.relative(ended.entry.path)
-        how = f"Workflow completed: {workflow.name}. It is in {path}"
-        return how, *ended.lines, moves.signal(ended.entry.state)
+        state = ended.entry.state
+        how = moves.ended(state, place.store.relative(ended.entry.path))
+        signal = (moves.signal(state),) if state.workflow.status == "completed" else ()
+        return how, *ended.lines, *signal
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
         """Noted once in the history of the workflow, and of a /tdd within.

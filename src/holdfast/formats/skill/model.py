@@ -256,6 +256,14 @@ class State(Document):
         return going[0] if going else None
 
     @property
+    def following(self) -> Phase | None:
+        """The phase that is to be begun, where the current one is completed."""
+        current, phases = self.phase, self.state_machine.phases
+        if current is None or current.status != "completed":
+            return None
+        return next((phase for phase in phases if phase.status == "pending"), None)
+
+    @property
     def named_in_task(self) -> str | None:
         """red, green or refactor, where a jq line has set that as the current phase of a /dev."""
         named, names = self.state_machine.current_phase, self.phase_names

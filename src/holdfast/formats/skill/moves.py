@@ -184,6 +184,11 @@ def abandon(state: State, at: str, reason: str | None = None) -> None:
     record(state, at, "workflow_abandoned", reason=reason)
 
 
+def ended(state: State, path: str) -> str:
+    """How it has ended, and that its file is at *path* now."""
+    return f"Workflow {state.workflow.status}: {state.name}. It is in {path}"
+
+
 def signal(state: State) -> str:
     """What a skill prints when it is complete: DEV_COMPLETE: <feature>."""
     return f"{state.skill.upper()}_COMPLETE: {one_line(state.name)}"
@@ -255,17 +260,20 @@ def complete_phase(
     current = current_phase(state)
     if phase is not None and phase != current.name:
         raise IllegalMove(f"the current phase is {current.name!r}, not {phase!r}")
-    if current.status == "completed":
-        raise IllegalMove(f"phase {current.name!r} is completed", hint="Begin the next one.")
-    lacking, hint = missing(state, current)
-    if lacking:
-        raise IllegalMove(f"phase {current.name!r} is not done: {lacking}", hint=hint)
-    current.status = "completed"
-    current.completed_at = at
-    record(state, at, "phase_completed", phase=current.name, commit=commit)
-    following = _in(state, "pending")
-    if following:
-        enter(state, following[0], at)
+    if current.status == "completed" and not state.following:
+        ends = "A cycle goes on with: holdfast skill tdd next. " * (current.name == "commit")
+        hint = f"{ends}The workflow ends with: holdfast skill complete"
+        raise IllegalMove(f"phase {current.name!r} is completed", hint=hint)
+    # One that a hand has completed only lacks that the next one begins.
+    if current.status != "completed":
+        lacking, hint = missing(state, current)
+        if lacking:
+            raise IllegalMove(f"phase {current.name!r} is not done: {lacking}", hint=hint)
+        current.status = "completed"
+        current.completed_at = at
+        record(state, at, "phase_completed", phase=current.name, commit=commit)
+    if state.following:
+        enter(state, state.following, at)
     elif state.state_machine.current_step is not None:
         state.state_machine.current_step = None
 
