@@ -71,6 +71,9 @@ def _written(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decis
     path, envelope = _path(file_of(event.given), surroundings.cwd), event.envelope
     if path is None:
         return Decision()
+    if event.planning and not envelope.agent_id and watching.is_of_plan_mode(path, surroundings):
+        state_dir, session, now = surroundings.state_dir, envelope.session, clock.now()
+        sessionlog.append(state_dir, session, sessionlog.PLANNED, now, path=path)
     by = {"by": envelope.agent_id[:_TEXT]} if envelope.agent_id else {}
     sessionlog.observe(surroundings, envelope.session, clock.now(), {"file": path, **by})
     return _follow(path, envelope, surroundings, clock)

@@ -262,6 +262,20 @@ def test_the_folder_of_the_clients_plan_mode(where: str, holdfast_project: Proje
     assert candidates(holdfast_project) == ["work/plans/quiet-fox.md"]
 
 
+@pytest.mark.parametrize("mode", ["plan", "default"])
+def test_the_file_of_plan_mode_is_not_sent_twice(
+    mode: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The client attaches it again after each compaction; what was only edited there it does not."""
+    holdfast_project.write(".claude/settings.json", '{"plansDirectory": "work"}')
+    holdfast_project.write("work/quiet-fox.md", TICKED)
+    used(compaction_cycle, "Write", "work/quiet-fox.md", permission_mode=mode)
+    cycle = compaction_cycle()
+    assert "Shop" in cycle.guidance
+    assert bool(cycle.reading) == (mode == "default")
+    assert ("the client itself sends it again" in cycle.guidance) == (mode == "plan")
+
+
 @pytest.mark.parametrize("folder", ["../outside", "/etc", ".", 7])
 def test_a_folder_of_plan_mode_that_is_not_below_the_root(
     folder: object, holdfast_project: Project

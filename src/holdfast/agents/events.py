@@ -73,6 +73,7 @@ class ToolDone(NamedTuple):
     error: str | None  # None when it went well
     interrupted: bool = False
     seconds: float = 0.0  # that it took, where the agent tells
+    planning: bool = False  # whether the client is in plan mode
 
 
 class Task(NamedTuple):
@@ -158,6 +159,7 @@ def _tool_done(envelope: Envelope, payload: _Payload) -> Event:
         (_text(payload, "error") or "failed") if failed else None,
         payload.get("is_interrupt") is True,
         float(took) / 1000 if isinstance(took := payload.get("duration_ms"), int | float) else 0.0,
+        payload.get("permission_mode") == "plan",
     )
 
 

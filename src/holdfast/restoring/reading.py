@@ -29,6 +29,7 @@ FOLDER = "a folder"
 NOT_TEXT = "not text"
 EMPTY = "empty"
 NO_ROOM = "no room for it beside the guidance"
+ATTACHED = "the client itself sends it again, after each compaction"
 ONLY_NAMED = "only named"  # by the settings, or by the way that the session began
 _BYTES_A_UNIT = 4  # at most, in any encoding that text is kept in
 _LARGEST_MARKED = 8 * 1024 * 1024
@@ -58,7 +59,7 @@ class Item(NamedTuple):
 
         What lies outside does not count: a repository's word is no reason to go and read there.
         """
-        if self.parts is not None or self.trouble in {MISSING, OUTSIDE, FOLDER, EMPTY}:
+        if self.parts is not None or self.trouble in {MISSING, OUTSIDE, FOLDER, EMPTY, ATTACHED}:
             return False
         if self.trouble == NOT_TEXT and not self.real.lower().endswith(_SHOWN_BY_READ):
             return False

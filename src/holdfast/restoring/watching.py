@@ -82,6 +82,12 @@ def declaring(here: Surroundings) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def is_of_plan_mode(path: str, here: Surroundings) -> bool:
+    """Whether *path* lies where the client's plan mode keeps plans in the project."""
+    folders = project.candidates(here.cwd, here.client_project)
+    return any(ends_like(path, plan) for folder in folders for plan in here.plan_mode(folder))
+
+
 def _below(folder: str, pattern: str, search: Search, inputs: Inputs) -> list[str]:
     """What to watch below *folder* for *pattern*: the plain names that it begins with, else what it matches now.
 
