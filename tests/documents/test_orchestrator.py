@@ -326,6 +326,43 @@ def test_an_odd_value_of_a_run_is_read_as_meant_or_named(
     assert state(holdfast_project)[section][field] == value
 
 
+@pytest.mark.parametrize(
+    ("pending", "following"), [(["2.2", "3.1"], "2.2 Add role-based access control"), ([], "")]
+)
+def test_a_running_task_that_is_not_pending_any_more_goes_on(
+    pending: list[str], following: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """`pending_tasks` are those not yet started: whoever starts one may take it out."""
+    put_fresh(holdfast_project)
+    data = state(holdfast_project)
+    data["pending_tasks"] = [task for task in data["pending_tasks"] if task["task"] in pending]
+    put(holdfast_project, data)
+    guidance = compaction_cycle().guidance
+    assert "Next action: Task 3/5: 2.1, iteration 2 of 30\n" in guidance
+    assert ("- next task: " in guidance) == bool(following)
+    assert f"- next task: {following}" in guidance or not following
+    assert "\n1. The work continues in phase 3 of 4" in guidance
+    phase = holdfast_project.run("orchestrate", "phase", session=SESSION, check=False)
+    assert phase.returncode == 1
+    orchestrate(holdfast_project, "iterate")
+    assert [task["task"] for task in state(holdfast_project)["pending_tasks"]] == pending
+    orchestrate(holdfast_project, "task-done")
+    after = state(holdfast_project)
+    assert (after["completed_tasks"][-1]["task"], after["active_agents"]) == ("2.1", [])
+    assert [task["task"] for task in after["pending_tasks"]] == pending
+
+
+def test_a_plan_waits_for_the_person_who_approves_it(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """No command is named that approves it in their place."""
+    put_fresh(holdfast_project, status="planning")
+    required = compaction_cycle().guidance.split("## ACTION REQUIRED\n")[1]
+    assert required.startswith("1. Plan the phases and tasks in the task document, and have a ")
+    assert "person approve the plan.\n" in required
+    assert "approve-plan" not in required
+
+
 def test_a_task_document_outside_the_project(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:

@@ -25,10 +25,9 @@ PHASES = "phases"  # in the notes of the run: their names in the plan that was a
 
 _GROUP = "holdfast orchestrate"
 _KEPT_WITH = {
-    "planning": ("approve-plan",),
     "executing": ("task-start", "iterate", "task-done", "check", "learn", "checkpoint", "phase"),
     "reviewing": ("iterate", "check", "learn"),
-}  # where it is paused or stopped, a person decides
+}  # a person decides on the plan, and where it is paused or stopped
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
 
 
@@ -76,7 +75,7 @@ def _next_action(place: Place, state: State) -> str | None:
     if stop:
         return f"{stop} Waiting for a person, who may extend the limit, pause the run, or end it"
     if state.orchestrator.status == "planning":
-        return "Plan the phases and tasks in the task document, and have the plan approved"
+        return "Plan the phases and tasks in the task document, and have a person approve the plan"
     if state.orchestrator.status == "reviewing":
         return "Outer Ralph loop: review the whole, make the pull request, then complete the run"
     return _next_step(place, state)

@@ -41,7 +41,13 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
     kind = files.KIND
     # All but a few; without git there is no commit.
     required: ClassVar = required_fields(
-        State, ("orchestrator.end_time", "supervisor.last_check", "checkpoints.*.git_sha")
+        State,
+        (
+            "orchestrator.end_time",
+            "supervisor.last_check",
+            "safety_bounds.max_time_hours",
+            "checkpoints.*.git_sha",
+        ),
     )
 
     # Looking.

@@ -1,8 +1,8 @@
 """agent-state.json: its model, and the amounts of money and time that stand in it as text.
 
 Phases count from 0, as in the document; what people read counts from 1. A task that somebody works on
-stays among the pending ones until it is completed, and has an agent as well. Who adds it to the
-completed ones by hand may leave both: completed counts. A status that is not known counts as executing;
+stays among the pending ones until it is completed, and has an agent as well; where it was taken out by
+hand, the agent counts. Who adds it to the completed ones by hand may leave both: completed counts. A status that is not known counts as executing;
 another kind of agent or conflict is kept as it stands.
 
     money    = "$" digits [ "." digits ]                      $10, $0.75, $1,250.50
@@ -303,10 +303,19 @@ class State(Document):
         return self.orchestrator.current_phase
 
     @property
-    def left(self) -> list[PendingTask]:
-        """The tasks that are still to be done."""
+    def listed(self) -> list[PendingTask]:
+        """The pending tasks, without those that are completed as well."""
         done = {done.task for done in self.completed_tasks} - {""}
         return [pending for pending in self.pending_tasks if pending.task not in done]
+
+    @property
+    def left(self) -> list[PendingTask]:
+        """The tasks that are still to be done; one that somebody works on need not be listed any more."""
+        listed = self.listed
+        busy = {agent.task: agent for agent in self.workers if agent.task}
+        unlisted = busy.keys() - {pending.task for pending in listed}
+        begun = [PendingTask(phase=self.phase, task=task) for task in busy if task in unlisted]
+        return [*begun, *listed]
 
     def pending(self, task: str) -> PendingTask | None:
         return next((pending for pending in self.left if pending.task == task), None)
@@ -340,8 +349,8 @@ class State(Document):
         self.orchestrator.ralph_iteration = self.iteration
         if len(self.agents) < len(self.active_agents):
             self.active_agents = self.agents
-        if len(self.left) < len(self.pending_tasks):
-            self.pending_tasks = self.left
+        if len(self.listed) < len(self.pending_tasks):
+            self.pending_tasks = self.listed
 
     def workers_on(self, task: str) -> list[Agent]:
         return [agent for agent in self.workers if agent.task == task]

@@ -106,7 +106,7 @@ def iterate(state: State, _at: str, task: str | None = None) -> None:
 
 def _current(state: State) -> PendingTask:
     """The task that is worked on, where it is only one."""
-    busy = [pending.task for pending in state.pending_tasks if state.workers_on(pending.task)]
+    busy = [pending.task for pending in state.left if state.workers_on(pending.task)]
     if state.current is None or len(busy) > 1:
         what = f"tasks {', '.join(busy)} are worked on" if busy else "no task is worked on"
         raise IllegalMove(what, hint="Say which one is meant by its id.")
@@ -154,7 +154,7 @@ def complete_task(
         success_criteria_met={**dict.fromkeys(met, True), **dict.fromkeys(unmet, False)},
     )
     state.completed_tasks = [*state.completed_tasks, entry]
-    state.pending_tasks, state.active_agents = state.left, state.agents
+    state.pending_tasks, state.active_agents = state.listed, state.agents
     _add_cost(state, spent)
     if was_current:
         state.orchestrator.current_task = f"0/{state.orchestrator.progress[1]}"
