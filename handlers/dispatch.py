@@ -62,29 +62,25 @@ def _has_started(
     event: events.SessionStart, reply: replies.Reply, here: project.Surroundings, clock: Clock
 ) -> None:
     """Note what a start was told, for the one that may follow it in the same turn."""
-    state_dir, session, now = here.state_dir, event.envelope.session, clock.now()
-    if event.source == "resume" and replies.is_whole(reply):
-        late.ends(state_dir, session, now, "told")
-    elif event.source == "compact":
-        late.ends(state_dir, session, now)
+    state = "told" if event.source == "resume" and replies.is_whole(reply) else "over"
+    if state == "told" or event.source == "compact":
+        late.ends(here.state_dir, event.envelope.session, clock.now(), state)
 
 
 def _nothing_to_do(
     event: events.Event, surroundings: project.Surroundings, *, later: bool
 ) -> Decision | None:
     """Why there is nothing to do, found out cheaply; None when a handler has to look."""
-    envelope = event.envelope
+    why, beside = "", surroundings.capabilities.beside
     if isinstance(event, events.Other):
-        return Decision(decided=f"nothing: {envelope.name} is not ours", idle=True)
-    if later and not (isinstance(event, events.PreCompact) and surroundings.capabilities.beside):
-        return Decision(
-            decided="nothing: this bookkeeping is done with the event itself", idle=True
-        )
-    if isinstance(event, events.PreToolUse) and watching.files_meant(event.path, surroundings):
+        why = f"{event.envelope.name} is not ours"
+    elif later and not (isinstance(event, events.PreCompact) and beside):
+        why = "this bookkeeping is done with the event itself"
+    elif isinstance(event, events.PreToolUse) and watching.files_meant(event.path, surroundings):
         return None
-    if envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
-        return Decision(decided="nothing: a subagent's event", idle=True)
-    return idle_in(event, surroundings)
+    elif event.envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
+        why = "a subagent's event"
+    return Decision(decided=f"nothing: {why}", idle=True) if why else idle_in(event, surroundings)
 
 
 def idle_in(event: events.Event, surroundings: project.Surroundings) -> Decision | None:

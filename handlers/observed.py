@@ -13,7 +13,6 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import TypeAlias
 
 from holdfast.agents import replies
@@ -49,11 +48,12 @@ def handle(
             records = [_task(event.id, event.subject, "completed" if is_done else "pending")]
         case Subagent():
             records = [*_subagent(event)]
-            if records == [{"listed": []}] and not _anything_runs(
-                session, surroundings, clock.now()
-            ):
+            if records == [{"listed": []}]:
+                from holdfast.workflows import observed  # noqa: PLC0415  # seldom needed
+
                 # It comes with every compaction, by the summariser. Noted, it would outdate what is prepared.
-                records = []
+                known = observed.activity(surroundings.state_dir, session, clock.now())
+                records = records if known.running() else []
         case ToolDone() if event.error is not None and event.tool != "Bash":
             pass  # it has done nothing
         case ToolDone() if event.tool in WRITES:
@@ -123,15 +123,12 @@ def _follow(path: str, envelope: Envelope, surroundings: Surroundings, clock: Cl
     changed = is_own and selection.changed_with(view.workflows, name, os.path.getmtime(path))
     if changed:
         sync.take_up(view, changed, HOOK_WAIT)
-    decision, why = Decision(root=view.root, outdates=True), list(view.notes)
+    decided, why = "", list(view.notes)
     if view.saved:
-        why += [f"{path} changed", *(f"saved {name!r}" for name in view.saved)]
-        why += [f"{name}: {failure.cause}" for name, failure in view.failures.items()]
-        return decision._replace(decided=f"saved {len(view.saved)}", why=why)
-    for failure in view.failures.values():
-        failed = replies.failed(envelope.name, failure.cause)
-        return decision._replace(decided=failed.decided, why=why)
-    return decision
+        decided, why = f"saved {len(view.saved)}", [*why, f"{path} changed", *view.saves]
+    elif view.failure:
+        decided = replies.failed(envelope.name, view.failure.cause).decided
+    return Decision(decided=decided, why=why, root=view.root, outdates=True)
 
 
 def _read(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
@@ -200,9 +197,10 @@ def _task(name: object, subject: object, status: object) -> _Record | None:
 
 
 def _task_created(event: ToolDone) -> _Record | None:
-    task = event.response.get("task")
-    name = task.get("id") if isinstance(task, dict) else None
-    return _task(name, event.given.get("subject"), "pending")
+    match event.response.get("task"):
+        case {"id": name}:
+            return _task(name, event.given.get("subject"), "pending")
+    return None
 
 
 def _task_updated(event: ToolDone) -> _Record | None:
@@ -261,13 +259,6 @@ def _listed(running: Sequence[Mapping[str, object]], stopped: str) -> list[list[
                 texts = (row.get("agent_type"), row.get("description"))
                 rows.append([name[:_TEXT], *(_line(text, 100) for text in texts)])
     return rows
-
-
-def _anything_runs(session: str | None, surroundings: Surroundings, now: datetime) -> bool:
-    """Whether a subagent may be noted as running."""
-    from holdfast.workflows import observed  # noqa: PLC0415  # only the summariser's end comes here
-
-    return bool(observed.activity(surroundings.state_dir, session, now).running())
 
 
 def _line(value: object, most: int = _TEXT) -> str:

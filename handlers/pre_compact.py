@@ -9,7 +9,7 @@ from __future__ import annotations
 from holdfast.agents import replies
 from holdfast.agents.events import PreCompact
 from holdfast.agents.late import transcripts
-from holdfast.agents.replies import Decision, Nothing, SummariserNote
+from holdfast.agents.replies import Decision, SummariserNote
 from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
 from holdfast.files.store import HOOK_WAIT, LATER_WAIT
@@ -35,9 +35,7 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock) -> Decis
     sync.save(view, HOOK_WAIT)
     sync.begin(view, HOOK_WAIT)
     chosen = view.choice().chosen
-    failures = view.failures
-    failure = failures.get(chosen.format) if chosen else next(iter(failures.values()), None)
-    if failure:
+    if failure := view.failures.get(chosen.format) if chosen else view.failure:
         failed = replies.failed(saver, failure.cause)
         if _failed_before(event, view, failed.decided):
             failed = Decision(decided=failed.decided)
@@ -58,9 +56,8 @@ def keep_books(session: str | None, surroundings: Surroundings, clock: Clock) ->
     sync.fold(view, LATER_WAIT)
     if not view.saved and not view.waited and not view.failures:
         return Decision()
-    why = [*view.notes, *_of_the_save(view)]
     decided = f"beside the compaction: saved {len(view.saved)}"
-    return Decision(decided=decided, why=why, root=view.root)
+    return Decision(decided=decided, why=[*view.notes, *view.saves], root=view.root)
 
 
 def _failed_before(event: PreCompact, view: ProjectView, decided: str) -> bool:
@@ -87,17 +84,11 @@ def note_for_summariser(view: ProjectView) -> Decision:
     owned = view.session if view.owned else None
     lines = sessionlog.later(view.state_dir, owned, "heard", {})
     decided = f"saved {len(view.saved)}" if view.saved else "nothing changed"
-    why = [*view.notes, *_of_the_save(view)]
+    why = [*view.notes, *view.saves]
     if choice.chosen is None:
         why += [choice.why, *(f"{path}: {what}" for path, what in view.looked)]
-        return Decision(Nothing(), decided, why, view.root, lines=lines)
+        return Decision(decided=decided, why=why, root=view.root, lines=lines)
     why.append(f"{choice.chosen.name!r}: {choice.why}")
     lost = compactions.lost(view.place, choice.chosen)
     note = SummariserNote(guidance.for_summariser(choice.chosen.briefing, lost))
     return Decision(note, decided, why, view.root, lines=lines)
-
-
-def _of_the_save(view: ProjectView) -> list[str]:
-    """What was saved, and what could not be."""
-    saved = [f"saved {name!r}" for name in view.saved]
-    return saved + [f"{name}: not saved: {error.cause}" for name, error in view.failures.items()]

@@ -81,7 +81,11 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock) -> Dec
         except HoldfastError as error:  # is told, and is no reason not to restore
             why.append(f"the compaction was not counted: {error.cause}")
         if not surroundings.played:
-            why += _resumed(view, choice.chosen, start.since)
+            try:
+                form = format_of(choice.chosen)
+                form.resumed(view.place, choice.chosen, start.since, HOOK_WAIT)
+            except HoldfastError as error:
+                why.append(f"that it was compacted is not noted in its history: {error.cause}")
     decision = _answer(start, view, depth, notes)
     return decision._replace(why=[*why, *decision.why], lines=[*decision.lines, *lines])
 
@@ -101,14 +105,16 @@ def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> De
     if choice.chosen is None:
         why += [f"{path}: {what}" for path, what in view.looked]
         why += [f"{workflow.name}: {workflow.remark}" for workflow in choice.others]
-        left = _left_over(choice) if start.source == "compact" else []
-        named = [_not_restored(workflow) for workflow in left]
-        ended = [_not_restored(workflow) for workflow in left if workflow.standing == "finished"]
+        # What is over but still there; what was ended properly needs no word.
+        left = [other for other in choice.others if other.kept and not other.put_away][:3]
+        left = left if start.source == "compact" else []
+        ended = [_not_restored(other) for other in left if other.standing == "finished"]
         sessionlog.withdraw(view.state_dir, view.session, view.place.now)
         sync.clear_notices(view)
         told = guidance.notes([*ended, *of_states])
-        reply = Restored(told, _BETWEEN.join([*named, message] if message else named), watch)
-        return decision._replace(reply=reply, decided=f"nothing restored: {choice.why}", why=why)
+        said = _BETWEEN.join([*map(_not_restored, left), *notes, *offer])
+        decided = f"nothing restored: {choice.why}"
+        return decision._replace(reply=Restored(told, said, watch), decided=decided, why=why)
     chosen = choice.chosen
     if depth == "line":
         why += _reasons(choice, chosen)
@@ -216,25 +222,11 @@ def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) ->
         sessionlog.observe(surroundings, session, clock.now(), {"restarted": event.source})
 
 
-def _resumed(view: ProjectView, workflow: Workflow, compacted: datetime) -> list[str]:
-    """Note in the workflow's history that the session goes on; a failure is no reason not to restore."""
-    try:
-        format_of(workflow).resumed(view.place, workflow, compacted, HOOK_WAIT)
-    except HoldfastError as error:
-        return [f"that it was compacted is not noted in its history: {error.cause}"]
-    return []
-
-
 def _sent(plan: Plan) -> list[str]:
     count = sum(item.parts is not None for item in plan.items)
     files, parts = counted(len(plan.items), "file"), counted(len(plan.parts), "part")
     lines = [f"reading: {count} of {files} in {parts}"]
     return lines + [f"not sent {item.path}: {item.trouble}" for item in plan.items if item.trouble]
-
-
-def _left_over(choice: Choice) -> list[Workflow]:
-    """What is over but still there; what was ended properly needs no word."""
-    return [other for other in choice.others if other.kept and not other.put_away][:3]
 
 
 def _not_restored(workflow: Workflow) -> str:

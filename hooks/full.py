@@ -97,7 +97,7 @@ class _Hook:
         self.decision = decision = decision._replace(root=decision.root or self.root)
         if self.request.name == "SessionStart" and not self.request.part:
             boundary.guard("SessionStart", lambda: self._lay_parts(decision), lambda _: None)
-        return decision.reply.outcome(self.request.agent, self.request.name)
+        return replies.outcome(decision.reply, self.request.agent, self.request.name)
 
     def _part(self) -> Outcome:
         """One part of the reading. A hook of its own process has waited for it already, in vain."""
@@ -115,10 +115,10 @@ class _Hook:
         if not state_dir:
             return
         texts = reply.parts if isinstance(reply, replies.Restored) else ()
-        said = [
-            replies.Restored(text).outcome(request.agent, request.name).stdout for text in texts
-        ]
-        names = parts.keep(state_dir, said) if said else []
+        sent = (
+            replies.outcome(replies.Restored(text), request.agent, request.name) for text in texts
+        )
+        names = parts.keep(state_dir, (part.stdout for part in sent)) if texts else []
         lines = hooklog.part_lines(self._record(decision, 0.0), len(names))
         parts.lay(state_dir, request.raw, names, hooklog.path(state_dir, decision.root), lines)
 

@@ -7,13 +7,13 @@ prepared here where there is none. No failure ever reaches the person: what cann
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import sys
 
 from holdfast.agents import USUAL
 from holdfast.answers import prepared
-from holdfast.answers.request import exceeds_json_limit, read_stdin, write
+from holdfast.answers.request import parsed, read_stdin, write
 from holdfast.config import homes
 from holdfast.records import sessionlog
 from holdfast.text.room import WIDEST, cut, is_colourless, terminal_columns, width
@@ -39,7 +39,9 @@ class Status:
     """What the client says of itself."""
 
     def __init__(self, raw: bytes, environ: Mapping[str, str]) -> None:
-        sent = _mapping(_loads(raw))
+        sent: dict[str, object] = {}
+        with contextlib.suppress(ValueError):
+            sent = parsed(raw)
         workspace = _mapping(sent.get("workspace"))
         project = environ.get("CLAUDE_PROJECT_DIR") or _text(workspace.get("project_dir"))
         session = _text(sent.get("session_id")) or environ.get("CLAUDE_CODE_SESSION_ID")
@@ -66,14 +68,6 @@ def run(raw: bytes) -> str:
         return _line(_standing(status), status)
     except Exception:  # noqa: BLE001  # nobody could be told
         return ""
-
-
-def _loads(raw: bytes) -> object:
-    """The value in *raw*; None where it is not JSON."""
-    try:
-        return None if exceeds_json_limit(raw) else json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _standing(status: Status) -> Standing:

@@ -25,30 +25,35 @@ class BadHookInput(HoldfastError):
     """Stdin held no hook event that can be read."""
 
 
-class SettingsInvalid(HoldfastError):
+class _FileError(HoldfastError):
+    """What is wrong with a file."""
+
+    said = "{path}: {reason}"
+    advice = ""
+
+    def __init__(self, path: AnyPath, reason: str = "") -> None:
+        words = {"path": path, "reason": reason}
+        super().__init__(self.said.format(**words), hint=self.advice.format(**words))
+        self.path = path
+        self.reason = reason
+
+
+class SettingsInvalid(_FileError):
     """A settings file is wrong; the defaults apply."""
 
-    def __init__(self, path: AnyPath, reason: str) -> None:
-        super().__init__(f"{path}: {reason}", hint="Correct the file; until then defaults apply.")
-        self.path = path
-        self.reason = reason
+    advice = "Correct the file; until then defaults apply."
 
 
-class StateUnreadable(HoldfastError):
+class StateUnreadable(_FileError):
     """A state file cannot be read as its format."""
 
-    def __init__(self, path: AnyPath, reason: str) -> None:
-        super().__init__(f"{path}: {reason}", hint=f"See what is wrong: holdfast inspect {path}")
-        self.path = path
-        self.reason = reason
+    advice = "See what is wrong: holdfast inspect {path}"
 
 
 class StateOutOfReach(StateUnreadable):
     """The system did not let us read a file, which may be as good as ever: it stays where it is."""
 
-    def __init__(self, path: AnyPath, reason: str) -> None:
-        super().__init__(path, reason)
-        self.hint = f"It was left as it is. Check its owner and the disk: ls -ld {path}"
+    advice = "It was left as it is. Check its owner and the disk: ls -ld {path}"
 
 
 class StateLocked(HoldfastError):
@@ -59,27 +64,19 @@ class StateLocked(HoldfastError):
             f"{path} was held by another process for {waited:g} s",
             hint="Nothing was changed. Try again; if this persists, look for a process that hangs.",
         )
-        self.path = path
 
 
-class StateUnwritable(HoldfastError):
+class StateUnwritable(_FileError):
     """The state could not be written; what was there before is untouched."""
 
-    def __init__(self, path: AnyPath, reason: str) -> None:
-        super().__init__(f"{path} could not be written: {reason}")
-        self.path = path
-        self.reason = reason
+    said = "{path} could not be written: {reason}"
 
 
-class StateChanged(HoldfastError):
+class StateChanged(_FileError):
     """Somebody else wrote a state file between our look at it and our write; theirs stands."""
 
-    def __init__(self, path: AnyPath) -> None:
-        super().__init__(
-            f"{path} was changed by somebody else at this moment",
-            hint="Nothing was changed by this command. Run it again.",
-        )
-        self.path = path
+    said = "{path} was changed by somebody else at this moment"
+    advice = "Nothing was changed by this command. Run it again."
 
 
 class GitRefused(HoldfastError):
@@ -87,8 +84,6 @@ class GitRefused(HoldfastError):
 
     def __init__(self, command: str, said: str) -> None:
         super().__init__(f"git {command} refused: {said}")
-        self.command = command
-        self.said = said
 
 
 class NewerRecord(HoldfastError):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import agents
-from holdfast.agents import clients, events
+from holdfast.agents import clients, events, replies
 from holdfast.agents.replies import Denied, Nothing, NotSaved, Reminder, Restored, SummariserNote
 from holdfast.config.capabilities import Capabilities
 from holdfast.testing import Project
@@ -103,7 +103,7 @@ def test_any_payload_is_somebodys(payload: dict[str, object]) -> None:
 
 
 def said(name: str, reply: object, event: str = "SessionStart") -> object:
-    outcome = reply.outcome(agents.named(name), event)  # type: ignore[attr-defined]
+    outcome = replies.outcome(reply, agents.named(name), event)  # type: ignore[arg-type]
     assert outcome.code == 0
     text = outcome.stdout.decode()
     return json.loads(text) if text.startswith("{") else text
@@ -160,18 +160,18 @@ def test_no_reply_blocks(name: str) -> None:
     """No exit code 2, no `continue`, no decision but a denied tool call."""
     agent = agents.named(name)
     for reply in (Nothing(), SummariserNote("x"), WHOLE, Reminder("x"), NotSaved("disk full")):
-        outcome = reply.outcome(agent, "PreCompact")
+        outcome = replies.outcome(reply, agent, "PreCompact")
         assert outcome.code == isinstance(reply, NotSaved)
         assert b"continue" not in outcome.stdout
         assert b"decision" not in outcome.stdout.lower()
-    assert b"deny" in Denied("no").outcome(agent, "PreToolUse").stdout
+    assert b"deny" in replies.outcome(Denied("no"), agent, "PreToolUse").stdout
 
 
 @given(st.text(min_size=1), st.sampled_from(["a", "é", "漢", "🌿"]), st.sampled_from(agents.NAMES))
 def test_a_context_fits_the_agents_room(begin: str, letter: str, name: str) -> None:
     """Codex counts bytes and cuts what is over 10,000."""
     agent = agents.named(name)
-    reply = Restored(begin + letter * 70_000).outcome(agent, "SessionStart")
+    reply = replies.outcome(Restored(begin + letter * 70_000), agent, "SessionStart")
     found = json.loads(reply.stdout)
     text = found.get("additionalContext") or found["hookSpecificOutput"]["additionalContext"]
     assert agent.capabilities.room.taken(text) <= agent.capabilities.room.most

@@ -286,7 +286,7 @@ def test_the_version_of_an_agent(name: str, patient: Patient) -> None:
     """As each prints it, held against those that were tried."""
     agent = CLIENTS[name]
     printed = {"codex": "codex-cli {}", "copilot": "GitHub Copilot CLI {}.\nRun `copilot update`"}
-    program = patient.programs / agent.program
+    program = patient.programs / agent.name
     program.unlink(missing_ok=True)
     for version, level in ((agent.tried[-1], "good"), ("0.0.1", "note"), ("999.0.0", "note")):
         says = printed.get(name, "{}").format(version)
@@ -297,7 +297,7 @@ def test_the_version_of_an_agent(name: str, patient: Patient) -> None:
         assert (found.level, version in found.what) == ("good" if newer_claude else level, True)
     program.unlink()
     (found,) = registered.examine_client(agent)
-    assert found.what.startswith(f"no `{agent.program}` on the PATH")
+    assert found.what.startswith(f"no `{agent.name}` on the PATH")
 
 
 def test_switched_off_nothing_is_repaired(hookless: Patient) -> None:

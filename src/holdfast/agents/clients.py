@@ -26,6 +26,7 @@ NOTING = "|".join(NOTED)
 OUTDATED = "outdated"  # a plugin file that is not as this release would write it
 _RESTORING = "compact|resume|fork"
 _TRIGGERS = ("manual", "auto")
+_COMPACTIONS = {"PreCompact": _TRIGGERS, "PostCompact": _TRIGGERS}
 
 
 class Row(NamedTuple):
@@ -41,9 +42,8 @@ class Row(NamedTuple):
 class Client(NamedTuple):
     """One program; the defaults hold for most."""
 
-    name: str  # as --agent has it
+    name: str  # as --agent has it; also the command that starts it
     title: str  # what people call it
-    program: str  # the command that starts it
     tried: tuple[str, ...]  # the versions that Holdfast was tried with, the oldest first
     update: str  # the command that brings it up to date
     # Its file of hooks: for the user below the program's own folder, else below the project's root.
@@ -87,7 +87,6 @@ class Client(NamedTuple):
 CLAUDE = Client(
     name="claude",
     title="Claude Code",
-    program="claude",
     tried=("2.1.197", "2.1.326"),
     update="claude update",
     files={
@@ -115,11 +114,7 @@ CLAUDE = Client(
     ),
     in_words=True,
     plain_notes=True,
-    fires_for={
-        "SessionStart": tuple(RESTORE),
-        "PreCompact": _TRIGGERS,
-        "PostCompact": _TRIGGERS,
-    },
+    fires_for={"SessionStart": tuple(RESTORE), **_COMPACTIONS},
     plugin_removal="claude plugin uninstall {plugin} --scope {scope}",
 )
 _LIKE_CLAUDE = (
@@ -131,16 +126,11 @@ _LIKE_CLAUDE = (
 CODEX = Client(
     name="codex",
     title="Codex",
-    program="codex",
     tried=("0.169.0",),
     update="npm install -g @openai/codex",
     files={"user": "hooks.json"},
     rows=_LIKE_CLAUDE,
-    fires_for={
-        "SessionStart": ("compact", "resume", "startup", "clear"),
-        "PreCompact": _TRIGGERS,
-        "PostCompact": _TRIGGERS,
-    },
+    fires_for={"SessionStart": ("compact", "resume", "startup", "clear"), **_COMPACTIONS},
     beside_hooks=frozenset({"description"}),
     plugins_in="config.toml",
     plugin_events=("PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop"),
@@ -150,7 +140,6 @@ CODEX = Client(
 QWEN = Client(
     name="qwen",
     title="Qwen Code",
-    program="qwen",
     tried=("0.24.4",),
     update="npm install -g @qwen-code/qwen-code",
     files={"user": "settings.json"},
@@ -163,7 +152,6 @@ QWEN = Client(
 COPILOT = Client(
     name="copilot",
     title="Copilot",
-    program="copilot",
     tried=("1.0.102",),
     update="copilot update",
     files={"user": "hooks/holdfast.json"},
@@ -178,7 +166,6 @@ COPILOT = Client(
 GEMINI = Client(
     name="gemini",
     title="Gemini CLI",
-    program="gemini",
     tried=("0.61.0",),
     update="npm install -g @google/gemini-cli",
     files={"user": "settings.json"},
@@ -194,7 +181,6 @@ GEMINI = Client(
 OPENCODE = Client(
     name="opencode",
     title="opencode",
-    program="opencode",
     tried=("1.18.33",),
     update="opencode upgrade",
     files={"user": "plugins/holdfast.js"},

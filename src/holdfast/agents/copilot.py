@@ -66,11 +66,7 @@ class Copilot(Agent):
 
 
 # Events registered by their names in camelCase do not say which they are; their fields tell.
-_FIELDS = {
-    "sessionId": "session_id",
-    "transcriptPath": "transcript_path",
-    "agentId": "agent_id",
-}
+_FIELDS = {"sessionId": "session_id", "transcriptPath": "transcript_path", "agentId": "agent_id"}
 _LATEST = 253_402_300_799_000  # milliseconds until the year 10000, which no clock shows
 _TOLD_BY = {"source": "SessionStart", "trigger": "PreCompact", "prompt": "UserPromptSubmit"}
 

@@ -31,27 +31,17 @@ class Outcome(NamedTuple):
 class Nothing(NamedTuple):
     """Nothing to say."""
 
-    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002  # as the others
-        return Outcome()
-
 
 class SummariserNote(NamedTuple):
     """PreCompact: what the summary should keep word for word."""
 
     text: str
 
-    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002
-        return _printed(agent.noted(shorten(self.text, NOTE_LIMIT)))
-
 
 class NotSaved(NamedTuple):
     """PreCompact: the save failed. The compaction goes on and the person sees the line."""
 
     cause: str
-
-    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002
-        line = f"Holdfast could not save the workflow: {self.cause}"
-        return Outcome(stderr=one_line(line, MESSAGE_LIMIT), code=1)
 
 
 class Restored(NamedTuple):
@@ -63,19 +53,11 @@ class Restored(NamedTuple):
     whole: bool = False  # where the workflow stands, not only that there is one
     parts: Sequence[str] = ()  # contexts that other hooks of the same start send
 
-    def outcome(self, agent: Agent, event: str) -> Outcome:
-        context = fitted(self.context, agent.capabilities.room)
-        message = one_line(self.message, MESSAGE_LIMIT)
-        return _printed(agent.restored(event, context, message, self.watch))
-
 
 class Reminder(NamedTuple):
     """PreToolUse: a fact for the model; the call goes on."""
 
     context: str
-
-    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002
-        return _printed(agent.reminded(fitted(self.context, agent.capabilities.room)))
 
 
 class Denied(NamedTuple):
@@ -83,18 +65,31 @@ class Denied(NamedTuple):
 
     reason: str
 
-    def outcome(self, agent: Agent, event: str) -> Outcome:  # noqa: ARG002
-        return _printed(agent.denied(fitted(self.reason, agent.capabilities.room)))
-
-
-def _printed(said: Said) -> Outcome:
-    if said is None:
-        return Outcome()
-    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    return Outcome(text.encode("utf-8", "replace"))
-
 
 Reply: TypeAlias = Nothing | SummariserNote | NotSaved | Restored | Reminder | Denied
+
+
+def outcome(reply: Reply, agent: Agent, event: str) -> Outcome:
+    """What *agent* gets as *reply* to *event*."""
+    said: Said = None
+    room = agent.capabilities.room
+    match reply:
+        case SummariserNote(text):
+            said = agent.noted(shorten(text, NOTE_LIMIT))
+        case NotSaved(cause):
+            line = f"Holdfast could not save the workflow: {cause}"
+            return Outcome(stderr=one_line(line, MESSAGE_LIMIT), code=1)
+        case Restored(context, message, watch):
+            line = one_line(message, MESSAGE_LIMIT)
+            said = agent.restored(event, fitted(context, room), line, watch)
+        case Reminder(context):
+            said = agent.reminded(fitted(context, room))
+        case Denied(reason):
+            said = agent.denied(fitted(reason, room))
+    if said is None:
+        return Outcome()
+    printed = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return Outcome(printed.encode("utf-8", "replace"))
 
 
 class Decision(NamedTuple):

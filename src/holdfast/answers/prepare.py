@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from holdfast import agents
 from holdfast.agents import Agent, events
-from holdfast.agents.replies import Decision, Reply
+from holdfast.agents.replies import Decision, Reply, outcome
 from holdfast.answers import parts, prepared
 from holdfast.answers.prepared import Shelf
 from holdfast.clock import EPOCH, Clock, iso
@@ -96,7 +96,7 @@ class Answers:
 
     def printed(self, reply: Reply, event: str) -> bytes:
         """The bytes that are printed for *reply* to *event*."""
-        return reply.outcome(self.agent, event).stdout
+        return outcome(reply, self.agent, event).stdout
 
     def record(self, event: str, decision: Decision, session: str = "") -> Answer:
         """The log entry for the answer to *event*."""

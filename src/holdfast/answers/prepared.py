@@ -59,11 +59,9 @@ class Shelf:
                 kept = json.loads(stream.read())
         except (OSError, ValueError):
             return None
-        if not isinstance(kept, dict) or kept["for"] != self.whose:
+        if not isinstance(kept, dict) or kept["for"] != self.whose or not _holds(kept):
             return None
-        if _is_in_time(kept) and _hold(kept["inputs"], kept["logs"]):
-            return Found(os.path.join(self.folder, f"{kind}-"), kept["answers"])
-        return None
+        return Found(os.path.join(self.folder, f"{kind}-"), kept["answers"])
 
 
 class Found:
@@ -86,23 +84,18 @@ class Found:
         return data if checksum(data) == name else None
 
 
-def _is_in_time(kept: dict[str, Any]) -> bool:
-    """Whether the set *kept* holds at this time; one that names no time holds at any."""
-    if "from" not in kept:
-        return True
-    from holdfast.clock import Clock, iso
-
-    return bool(kept["from"] <= iso(Clock.from_environment().now()) < kept["until"])
-
-
-def _hold(inputs: list[list[Any]], logs: list[list[Any]]) -> bool:
-    """Whether everything is as it was when it was looked at, and no session log has more that counts."""
+def _holds(kept: dict[str, Any]) -> bool:
+    """Whether it is the time of the set *kept*, all is as it was, and no session log has more that counts."""
     from holdfast.records import sessionlog
 
-    return all(_holds(*seen) for seen in inputs) and all(sessionlog.has_only(*log) for log in logs)
+    if "from" in kept:  # else it holds at any time
+        from holdfast.clock import Clock, iso
 
-
-def _holds(path: str, how: int, mark: fingerprints.Fingerprint, content: str | None = None) -> bool:
-    return fingerprints.fingerprint(path, how) == mark and (
-        content is None or fingerprints.content_digest(path) == content
-    )
+        if not kept["from"] <= iso(Clock.from_environment().now()) < kept["until"]:
+            return False
+    for path, how, mark, *content in kept["inputs"]:
+        if fingerprints.fingerprint(path, how) != mark:
+            return False
+        if content and fingerprints.content_digest(path) != content[0]:
+            return False
+    return all(sessionlog.has_only(*log) for log in kept["logs"])

@@ -60,12 +60,9 @@ class _Answering:
         if request.name in {"PreToolUse", "PostToolUse"} and self._is_let_go():
             return b""
         said = self._of_session()
-        is_for_caller = request.subagent and request.name in _FOR_THE_CALLER
-        if (
-            said is not None
-            or is_for_caller
-            or sessionlog.is_known(self.state_dir, request.session)
-        ):
+        if request.subagent and request.name in _FOR_THE_CALLER:
+            return said
+        if said is not None or sessionlog.is_known(self.state_dir, request.session):
             return said
         return self._printed("", prepared.IDLE)
 
@@ -76,19 +73,15 @@ class _Answering:
             return None
         if request.name == "PreCompact":
             return self._printed(request.session, prepared.NOTE)
-        is_start = request.name == "SessionStart" and request.source == "compact"
-        if is_start and not self._was_told():
-            return self._printed(request.session, prepared.RESTORE)
-        return None
+        if request.name != "SessionStart" or request.source != "compact":
+            return None
+        if request.agent.capabilities.starts_twice:
+            from holdfast.agents import late
 
-    def _was_told(self) -> bool:
-        """Whether the resume just before may have delivered the guidance; see `agents.late`, rule 2."""
-        if not self.request.agent.capabilities.starts_twice:
-            return False
-        from holdfast.agents import late
-
-        log = sessionlog.content(self.state_dir, self.request.session)
-        return late.compaction_in(log) == "told"
+            log = sessionlog.content(self.state_dir, request.session)
+            if late.compaction_in(log) == "told":  # by a resume just before; see `late`, rule 2
+                return None
+        return self._printed(request.session, prepared.RESTORE)
 
     def _find(self, session: str, kind: str) -> Found | None:
         request, started = self.request, os.environ.get("CLAUDE_PROJECT_DIR", "")

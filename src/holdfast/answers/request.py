@@ -82,7 +82,7 @@ def read_options(arguments: Sequence[str]) -> tuple[int, str, bool]:
     return int(part[:_MOST_DIGITS] or 0), found.get("--agent", ""), "--later" in found
 
 
-def _parsed(raw: bytes) -> dict[str, Any]:
+def parsed(raw: bytes) -> dict[str, Any]:
     """The JSON object in *raw*; ValueError where there is none that can be used."""
     import json  # a hook for a part of the reading reads its options alone
 
@@ -113,7 +113,7 @@ class Request:
         self.problem = self.trouble = ""
         try:
             self.part, name, self.later = read_options(arguments)
-            payload = _parsed(raw)
+            payload = parsed(raw)
         except ValueError as error:
             self.problem = str(error)
         else:

@@ -152,8 +152,8 @@ class App:
         try:
             workflow = self.meant(view, name)
         except NoSuchWorkflow as error:
-            for failure in view.failures.values():  # it may be there
-                raise NoSuchWorkflow(f"{error.cause}; {failure.cause}", hint=error.hint) from error
+            if view.failure:  # it may be there
+                error.cause = f"{error.cause}; {view.failure.cause}"
             raise
         view.refuse_failed(workflow.format)
         return workflow
@@ -229,13 +229,12 @@ def agreed(question: str, *, yes: bool, undone: str, hint: str) -> bool:
 
 def dump(value: object) -> None:
     """Print JSON as UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=_as_text)
+
+    def as_text(value: object) -> str:  # what JSON does not know; times are as in all our files
+        return iso(value) if isinstance(value, datetime) else str(value)
+
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=as_text)
     click.echo(escaped(text).encode("utf-8", "replace"))
-
-
-def _as_text(value: object) -> str:
-    """What JSON does not know; times are as everywhere in our files."""
-    return iso(value) if isinstance(value, datetime) else str(value)
 
 
 def pairs(values: Sequence[str]) -> dict[str, Any]:
@@ -259,11 +258,11 @@ def take_up(view: ProjectView, workflow: Workflow, verb: str, *details: str) -> 
 
 def name_argument(*, required: bool = False, ended: bool = False) -> Decorator:
     """The NAME of a workflow; with *ended*, also of one that has ended."""
-
-    def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-        return _completions(begun, ended=ended)
-
-    return click.argument("name", required=required, shell_complete=complete)
+    return click.argument(
+        "name",
+        required=required,
+        shell_complete=lambda _, __, begun: _completions(begun, ended=ended),
+    )
 
 
 workflow_option = click.option(

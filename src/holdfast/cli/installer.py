@@ -6,18 +6,17 @@ import difflib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import click
 
 from holdfast.agents.clients import CLAUDE, CLIENTS, SCOPES, Client, Scope
 from holdfast.cli.app import App, agent_option, pass_app, say, say_aside
 from holdfast.config import settings
-from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.files import git
 from holdfast.setup import clientsettings, installing, registration
-from holdfast.setup.clientsettings import ClientSettings, Scopes
+from holdfast.setup.clientsettings import ClientSettings
 from holdfast.setup.doctor import registered
 from holdfast.setup.installing import Change
 from holdfast.setup.plugin import marker
@@ -59,11 +58,9 @@ def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run:
     file = scopes.file(scope)
     # Codex runs a line in a login shell, which has a PATH of its own. So the name alone is only for
     # settings that others may share, as Claude Code's.
-    shared = client is CLAUDE
-    if shared:
+    program = registration.whole_path()
+    if client is CLAUDE:
         program = registration.find_program(here.search_path, here.virtual_env)
-    else:
-        program = registration.whole_path()
     loaded = settings.load(None, here.config_file)
     parts = loaded.settings.parts
     if file.problem:
@@ -72,14 +69,19 @@ def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run:
         raise _left_alone(file, "put into it by hand what was printed here")
     wanted = registration.hooks(program, parts, client=client, by_server=by_server)
     change = installing.putting_in(file, wanted)
-    warnings = [*loaded.problems, *_warnings(here, scopes.after(change.result))]
+    # What keeps the hooks from running as they should, though they are registered.
+    findings = registered.examine_scopes(scopes.after(change.result))
+    warnings = [*loaded.problems, *(finding.line for finding in findings)]
+    if here.disabled:
+        warnings.append("HOLDFAST_DISABLE is set, so the hooks do nothing where it is")
     if not loaded.settings.enabled:
         warnings.append(f"enabled = false is set in {here.config_file}, so the hooks do nothing")
     if change.is_none:
         say(f"Nothing to do: the hooks are registered in {file.path} as they should be.")
-    elif dry_run:
+        _warn(warnings)
+        return
+    if dry_run:
         _show(change)
-        warnings = [*_tracked(file), *warnings]
     else:
         _refuse_what_was_not_asked_for(file, scope, named)
         copy = installing.install(change, here.state_dir)
@@ -88,8 +90,7 @@ def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run:
             adding = registration.adding(program)
             say(f"Tell Claude Code of the server that answers tool events: {adding}")
         _tell_what_comes_next(client)
-        warnings = [*_tracked(file), *warnings]
-    _warn(warnings)
+    _warn([*_tracked(file), *warnings])
 
 
 def _tell_what_was_registered(change: Change, program: Program, copy: str | None) -> None:
@@ -164,19 +165,18 @@ def uninstall(app: App, agent: str, named: Scope | None, dry_run: bool) -> None:
         say(f"Nothing to do: there are no hooks of Holdfast in {file.path}")
         _warn(elsewhere)
         return
-    change = installing.taking_out(file, app.surroundings.state_dir)
+    change, taken = installing.taking_out(file, app.surroundings.state_dir), counted(count, "hook")
     if dry_run:
         _show(change)
-        _warn([*_tracked(file), *elsewhere])
-        return
-    _refuse_what_was_not_asked_for(file, scope, named)
-    installing.uninstall(change, app.surroundings.state_dir)
-    if change.after is None:
-        say(f"Removed {file.path}, which contained nothing else.")
-    elif change.restores:
-        say(f"{file.path} is again as it was before `holdfast install`.")
     else:
-        say(f"Took {counted(count, 'hook')} out of {file.path}, and left everything else as it is.")
+        _refuse_what_was_not_asked_for(file, scope, named)
+        installing.uninstall(change, app.surroundings.state_dir)
+        if change.after is None:
+            say(f"Removed {file.path}, which contained nothing else.")
+        elif change.restores:
+            say(f"{file.path} is again as it was before `holdfast install`.")
+        else:
+            say(f"Took {taken} out of {file.path}, and left everything else as it is.")
     _warn([*_tracked(file), *elsewhere])
 
 
@@ -205,11 +205,3 @@ def _show(change: Change) -> None:
 def _warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
         say_aside(one_line(warning, 600))
-
-
-def _warnings(here: Surroundings, scopes: Scopes) -> Iterator[str]:
-    """What keeps the hooks from running as they should, though they are registered."""
-    for finding in registered.examine_scopes(scopes):
-        yield finding.line
-    if here.disabled:
-        yield "HOLDFAST_DISABLE is set, so the hooks do nothing where it is"

@@ -81,10 +81,7 @@ def see_all(place: Place, workflows: Sequence[Workflow]) -> Iterator[SkillRun]:
 
 # Begin, and go on.
 
-_OPTIONS_OF = {
-    "dev": {"title", "tasks"},
-    "tdd": {"feature_file", "task_index", "test_command"},
-}
+_OPTIONS_OF = {"dev": {"title", "tasks"}, "tdd": {"feature_file", "task_index", "test_command"}}
 _OPTIONS_OF_OTHERS = {"phases", "tasks", "checkpoints"}
 
 

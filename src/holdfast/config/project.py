@@ -18,7 +18,7 @@ from holdfast.errors import StateUnreadable
 from holdfast.files.inputs import UNRECORDED, Inputs
 from holdfast.files.regular import contains, decode_json
 from holdfast.patterns import pattern
-from holdfast.text.room import is_colourless, terminal_columns
+from holdfast.text.room import is_colourless
 
 _LARGEST_LOG = 4 * 1024 * 1024
 _LARGEST_SETTINGS = 1024 * 1024  # of the client
@@ -43,7 +43,6 @@ class Surroundings(NamedTuple):
     search_path: str = ""  # PATH
     virtual_env: str | None = None  # the environment that is activated in this shell
     colourless: bool = False  # NO_COLOR is set, or the terminal is a dumb one
-    columns: int | None = None  # COLUMNS: how wide the client's terminal is, for the status line
     home: str | None = None
     pipeline_session: str | None = None  # HOLDFAST_SESSION: where new workflows of a pipeline go
     played: bool = False  # HOLDFAST_PLAYED: the events are played by `simulate`
@@ -67,7 +66,6 @@ class Surroundings(NamedTuple):
             search_path=environ.get("PATH", ""),
             virtual_env=environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX") or None,
             colourless=is_colourless(environ),
-            columns=terminal_columns(environ),
             home=homes.home(environ),
             pipeline_session=environ.get("HOLDFAST_SESSION") or None,
             played=bool(environ.get("HOLDFAST_PLAYED")),

@@ -179,10 +179,7 @@ _CHECKS: dict[str, _Check] = {
     "enabled": (_is_flag, "true or false"),
     "plans": (_is_relative_globs, "a list of globs below the project, such as 'docs/*/PLAN.md'"),
     "stale_days": _whole(1, 3650, "days"),
-    "restore": (
-        _is_restore,
-        f"a table of {', '.join(RESTORE)}, each 'full', 'line' or 'off'",
-    ),
+    "restore": (_is_restore, f"a table of {', '.join(RESTORE)}, each 'full', 'line' or 'off'"),
     "reading": _one_of("send", "list"),
     "parts": _whole(1, MOST_PARTS, "parts"),
     "file_budget": _whole(1_000, 1_000_000, "characters"),

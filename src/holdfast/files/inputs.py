@@ -50,18 +50,12 @@ class Inputs:
     def is_file(self, path: AnyPath) -> bool:
         """Whether *path* leads to a regular file."""
         self.note(path)
-        try:
-            return os.path.isfile(path)
-        except ValueError:  # a NUL in the path
-            return False
+        return os.path.isfile(path)
 
     def is_dir(self, path: AnyPath) -> bool:
         """Whether *path* leads to a folder."""
         self.note(path)
-        try:
-            return os.path.isdir(path)
-        except ValueError:
-            return False
+        return os.path.isdir(path)
 
     def is_link(self, path: AnyPath) -> bool:
         self.note(path)

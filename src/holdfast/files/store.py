@@ -32,8 +32,6 @@ from filelock import FileLock, Timeout
 from holdfast.errors import AnyPath, StateChanged, StateLocked, StateUnreadable, StateUnwritable
 from holdfast.files.atomic import (
     APPENDING,
-    NO_LINK,
-    NO_WAIT,
     add,
     patiently,
     remove_scraps,
@@ -114,18 +112,19 @@ class Store:
     @contextlib.contextmanager
     def lock(self, wait: float) -> Iterator[None]:
         """Hold the project's lock, or raise StateLocked after *wait* seconds."""
-        self._prepare()
-        with locked(self.private / "lock", wait):
+        lock = self.private / "lock"
+        self._prepare(lock)
+        with locked(lock, wait):
             self._clear_up()
             yield
 
-    def _prepare(self) -> None:
+    def _prepare(self, lock: Path) -> None:
         """Make our own folder: 0700, with a .gitignore of everything."""
         ignore = self.private / ".gitignore"
         self._contained(self.private / "tmp")
         with _changing(self.private):
-            if (self.private / "lock").is_symlink():
-                raise StateUnwritable(self.private / "lock", "it is a link")
+            if lock.is_symlink():
+                raise StateUnwritable(lock, "it is a link")
             self.private.parent.mkdir(exist_ok=True)
             self.private.mkdir(mode=0o700, exist_ok=True)
             if stat.S_IMODE(self.private.stat().st_mode) & 0o077:  # it came with a clone
@@ -136,26 +135,14 @@ class Store:
 
     def _clear_up(self) -> None:
         """Remove what was being written by somebody who was killed: nobody else writes in the lock."""
-        folder = self.private / "tmp"
         with contextlib.suppress(OSError):
-            if os.unlink not in os.supports_dir_fd:
-                remove_scraps(str(folder))
-                return
-            # By the open folder, so that a link which takes its place meanwhile leads nowhere.
-            descriptor = os.open(folder, os.O_RDONLY | NO_LINK | NO_WAIT)
-            try:
-                remove_scraps(descriptor)
-            finally:
-                os.close(descriptor)
+            remove_scraps(str(self.private / "tmp"))
 
     def holds(self, path: Path) -> bool:
         """Whether *path*, wherever links lead it, lies in the project."""
         try:
             return contains(str(self.root), self.inputs.real_path(path))
-        except (
-            OSError,
-            ValueError,
-        ):  # a link that is no link any more; a name that no file can have
+        except (OSError, ValueError):  # a link that is none any more; a name that no file can have
             return False
 
     def is_own(self, folder: str | Path) -> bool:
@@ -266,9 +253,7 @@ class Store:
     @staticmethod
     def _copies_name(relative: str) -> str:
         name = relative.replace("%", "%25").replace("/", "%2F")
-        if len(os.fsencode(name)) > 240:
-            name = digest(os.fsencode(relative))
-        return name
+        return name if len(os.fsencode(name)) <= 240 else digest(os.fsencode(relative))
 
     def _copies_file(self, path: Path) -> str:
         return os.path.join(self._copies, self._copies_name(self.relative(path)))
@@ -336,27 +321,24 @@ class Store:
             if left < 0:
                 return
             copies = self._read_copies(path)
-            # One that is not what its own name says proves nothing.
-            if (
-                copies
-                and _is_below(copies.path)
-                and _same_name(self._copies_name(copies.path), name)
-            ):
+            if copies is None or not _is_below(copies.path):
+                continue
+            # One that is not what its own name says proves nothing. macOS may have taken accents apart in that.
+            names = (self._copies_name(copies.path), name)
+            if len({unicodedata.normalize("NFC", text) for text in names}) == 1:
                 yield copies
 
     def keep(self, path: Path, good: bytes, previous: bytes | None) -> None:
         """Note *good* as what *path* now holds, and *previous* as what undo goes back to."""
         if self.newer_copies_warning(path):
             return
-        relative = self.relative(path)
         record = {
-            "path": relative,
+            "path": self.relative(path),
             "good": good.decode("utf-8", "replace"),
             "previous": None if previous is None else previous.decode("utf-8", "replace"),
         }
         text = json.dumps(stamped(record), ensure_ascii=False)
-        encoded = text.encode("utf-8", "replace")
-        self.write(Path(self._copies_file(path)), encoded)
+        self.write(Path(self._copies_file(path)), text.encode("utf-8", "replace"))
 
     def forget(self, path: Path) -> None:
         if self.newer_copies_warning(path) or not self.is_own(self._copies):
@@ -409,36 +391,12 @@ class Store:
 
 
 def _rename_over(expected: bytes, temporary: str, path: str) -> None:
-    """Rename *temporary* over *path*; StateChanged unless that held what is *expected* until then."""
-    # A second name of what is replaced, so that what somebody writes meanwhile can be put back.
-    before = f"{temporary}-before"
-    try:
-        os.link(path, before)
-    except OSError as error:
-        if error.errno == errno.EXDEV:
-            raise
-        before = path  # deleted, or on a file system without hard links
-    try:
-        if os.path.exists(path) and os.path.samefile(before, path) and _holds(before, expected):
-            os.replace(temporary, path)
-            if before == path or _holds(before, expected):
-                return
-            os.replace(before, path)
-    finally:
-        for left in {temporary, before} - {path}:
-            with contextlib.suppress(OSError):
-                os.unlink(left)
-    raise StateChanged(path)
-
-
-def _holds(path: str, expected: bytes) -> bool:
-    with open(path, "rb") as stream:
-        return stream.read() == expected
-
-
-def _same_name(name: str, other: str) -> bool:
-    # macOS may give a name back with its accents taken apart.
-    return unicodedata.normalize("NFC", name) == unicodedata.normalize("NFC", other)
+    """Rename *temporary* over *path*; StateChanged unless that holds what is *expected*."""
+    if os.path.exists(path) and Path(path).read_bytes() == expected:
+        os.replace(temporary, path)
+    else:
+        os.unlink(temporary)
+        raise StateChanged(path)
 
 
 def _is_below(path: str) -> bool:

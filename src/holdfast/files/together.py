@@ -79,24 +79,22 @@ def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) 
     if not note.exists():
         return []
     refuse_newer(note, store.relative(note))
-    record = _record(note)
-    if not record:
+    try:
+        record = read_json(note, _LARGEST, follow=False)
+    except StateUnreadable:
+        record = None
+    if not record or not isinstance(record, dict):
         aside = store.relative(store.set_aside(note, stamp, move=True))
         return [f"the record of an interrupted command cannot be read; it is in {aside}"]
-    done: list[str] = []
-    left: list[str] = []
+    done, left = list[str](), list[str]()
     for path, before, data in _entries(store, record, allowed):
         there = _digest(_content(path))
-        if there == _digest(data):
-            continue
-        if there == before:
+        if there == before != _digest(data):
             _make(store, Change(path, data))
             done.append(store.relative(path))
-        else:
+        elif there != _digest(data):
             left.append(store.relative(path))
-    lines = []
-    if done:
-        lines.append(f"an interrupted command was completed: {', '.join(done)}")
+    lines = [f"an interrupted command was completed: {', '.join(done)}"] if done else []
     if left:
         aside = store.relative(store.set_aside(note, stamp, move=True))
         lines.append(
@@ -106,15 +104,6 @@ def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) 
     else:
         store.remove(note, folder_too=False)
     return lines
-
-
-def _record(note: Path) -> dict[str, object]:
-    """The record of an interrupted transaction; empty if it makes no sense."""
-    try:
-        record = read_json(note, _LARGEST, follow=False)
-    except StateUnreadable:
-        return {}
-    return record if isinstance(record, dict) else {}
 
 
 def _note(store: Store, name: str) -> Path:

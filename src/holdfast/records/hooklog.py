@@ -63,12 +63,10 @@ def of_run(
 
 def part_lines(record: Mapping[str, object], count: int) -> list[str]:
     """The line for each of *count* parts of the reading, which come with *record*; whoever sends one adds the time."""
-    record = {key: value for key, value in record.items() if key not in {"at", "ms"}}
-    numbers = range(1, count + 1)
-    lines = (
-        {**record, "why": [], "decided": f"sent reading {part} of {count}"} for part in numbers
-    )
-    return [ownjson.encode(line).decode("utf-8", "replace").rstrip() for line in lines]
+    kept = {key: value for key, value in record.items() if key not in {"at", "ms"}} | {"why": []}
+    parts = (f"sent reading {part} of {count}" for part in range(1, count + 1))
+    lines = (ownjson.encode({**kept, "decided": decided}) for decided in parts)
+    return [line.decode("utf-8", "replace").rstrip() for line in lines]
 
 
 def folder(state_dir: str, root: str) -> str:

@@ -247,10 +247,8 @@ def is_observed(surroundings: Surroundings, session: str | None) -> bool:
     from holdfast.config import project, settings  # noqa: PLC0415  # the fast tier needs none
 
     folders = project.candidates(surroundings.cwd, surroundings.client_project)
-    root = root_of(surroundings.state_dir, session)
-    if root and root not in folders:
-        folders.append(root)
-    loaded = (settings.load(folder, surroundings.config_file) for folder in (None, *folders))
+    root = root_of(surroundings.state_dir, session) or None
+    loaded = (settings.load(folder, surroundings.config_file) for folder in {None, root, *folders})
     return all(found.settings.enabled and found.settings.observe for found in loaded)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -88,10 +88,9 @@ def _note(compaction: Compaction, record: Mapping[str, object]) -> None:
         compaction.failures.setdefault(str(attachment.get("command")), str(reason))
 
 
-def _texts(content: object) -> Iterator[str]:
-    for text in content if isinstance(content, list) else [content]:
-        if isinstance(text, str) and text:
-            yield text
+def _texts(content: object) -> list[str]:
+    texts = content if isinstance(content, list) else [content]
+    return [text for text in texts if isinstance(text, str) and text]
 
 
 _GUIDANCE = (0, 0)  # in place of the number of a part and how many there are
@@ -118,8 +117,7 @@ def _number(text: str) -> tuple[int, int] | None:
 
 def _piece(compaction: Compaction, number: tuple[int, int], texts: Sequence[str]) -> Piece:
     """What became of the piece *number*, of which *texts* arrived."""
-    part, total = number
-    what, arguments = f"part {part} of {total}", f" --part {part}"
+    what, arguments = f"part {number[0]} of {number[1]}", f" --part {number[0]}"
     if number == _GUIDANCE:
         what, arguments = "guidance", ""
     if texts:

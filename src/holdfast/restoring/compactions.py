@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, field_serializer
@@ -111,8 +111,7 @@ class _Entry(BaseModel):
 
     @property
     def survived(self) -> Survived:
-        counts = (times.count for times in self.sessions.values())
-        return Survived(self.earlier + sum(counts), self.last)
+        return Survived(self.earlier + sum(it.count for it in self.sessions.values()), self.last)
 
     def add(self, session: str, event: Literal["starts", "summaries"]) -> None:
         """Count one more *event* of *session*, which is now the one that was used last."""
@@ -122,16 +121,14 @@ class _Entry(BaseModel):
         while len(self.sessions) > _SESSIONS:
             self.earlier += self.sessions.pop(next(iter(self.sessions))).count
 
-    def add_restores(
-        self, folder: str | None, key: str, begun: datetime | None, now: datetime
-    ) -> None:
-        """Count the restores of the workflow *key* that were noted since the entry was written."""
-        if folder is None:
+    def add_restores(self, place: Place, workflow: Workflow) -> None:
+        """Count the restores of *workflow* that were noted since the entry was written."""
+        if place.user_folder is None:
             return
-        restores, self.restores_counted = _restores(folder, self.restores_counted)
+        restores, self.restores_counted = _restores(place.user_folder, self.restores_counted)
         for restore in restores:
-            is_older = _is_another(restore.created_at, restore.at, begun, now)
-            if restore.workflow == key and not is_older:
+            is_older = _is_another(restore.created_at, restore.at, workflow, place)
+            if restore.workflow == workflow.key and not is_older:
                 self.add(restore.session, "starts")
 
     def encode(self) -> dict[str, Any]:
@@ -167,7 +164,7 @@ def _restores(folder: str, upto: Marks) -> tuple[list[Restore], dict[str, int]]:
 def survived(place: Place, workflow: Workflow) -> Survived:
     """How many compactions *workflow* has come through, and the last check of a summary."""
     entry = _current(ledger.notes_of(place.store, workflow.key), place, workflow)
-    entry.add_restores(place.user_folder, workflow.key, workflow.created_at, place.now)
+    entry.add_restores(place, workflow)
     return entry.survived
 
 
@@ -216,7 +213,7 @@ def _note(
 ) -> Survived:
     def changed(notes: Notes) -> Notes:
         entry = _current(notes, place, workflow)
-        entry.add_restores(place.user_folder, workflow.key, workflow.created_at, place.now)
+        entry.add_restores(place, workflow)
         change(entry)
         if workflow.created_at:
             entry.created_at = clock.iso(workflow.created_at)
@@ -238,14 +235,15 @@ def _read(notes: Mapping[str, Any]) -> _Entry:
 def _current(notes: Mapping[str, Any], place: Place, workflow: Workflow) -> _Entry:
     """The entry in *notes*, unless it is about an earlier workflow of the same name."""
     entry = _read(notes)
-    if _is_another(entry.created_at, entry.at, workflow.created_at, place.now):
+    if _is_another(entry.created_at, entry.at, workflow, place):
         return _Entry(restores_counted=entry.restores_counted)
     return entry
 
 
-def _is_another(created_at: str, used_at: str, begun: datetime | None, now: datetime) -> bool:
-    """Whether a workflow that has *begun* then is not the one of the notes, but a later one of its name."""
-    if begun is None or begun > now:  # not saved yet, or written by hand
+def _is_another(created_at: str, used_at: str, workflow: Workflow, place: Place) -> bool:
+    """Whether *workflow* is not the one of the notes, but a later one of its name."""
+    begun = workflow.created_at
+    if begun is None or begun > place.now:  # not saved yet, or written by hand
         return False
     if created := clock.parse(created_at):
         return begun > created

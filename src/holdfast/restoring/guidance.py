@@ -7,7 +7,7 @@ alone: workflow, phase, next action, reading. A list that does not fit says how 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from holdfast.config.capabilities import USUAL
@@ -23,19 +23,6 @@ _NAME = 200
 _ITEM = LONGEST
 _NOTES = 5
 _NAMED_AGAIN = 5  # files that are named a second time
-# What is left to do about some of the required files.
-_STILL = (
-    "Still to be read from disk: {}. They contain details that a summary does not; reading them "
-)
-_TO_DO: Sequence[tuple[Callable[[Item], object], str]] = (
-    (lambda item: item.can_be_opened, f"{_STILL}comes before the next change."),
-    (
-        lambda item: item.trouble == MISSING,
-        "Missing: {}. It is looked for, or the person is asked.",
-    ),
-    (lambda item: item.trouble == FOLDER, "A folder: {}. What this phase needs in it is read."),
-    (lambda item: item.sections, "Required for the section that is named above: {}."),
-)
 _BLOCKED = (
     "The work is blocked and waits for a person, who may remove what blocks it "
     "or say how to go on without that."
@@ -72,7 +59,7 @@ def for_model(briefing: Briefing, situation: Situation) -> str:
     """The guidance, within the room that there is."""
     room = situation.room
     lost, kept = _by_loss(briefing, situation.lost)
-    head = _head(briefing, situation.arrival) + _lost_line(briefing, situation.lost, len(lost))
+    head = _head(briefing, situation, len(lost))
     reading = [_reading_line(item, situation) for item in situation.plan.items]
     if reading:
         first = room.resized(HEAD - room.taken(head) - 2)
@@ -84,7 +71,7 @@ def for_model(briefing: Briefing, situation: Situation) -> str:
         # What was lost has a section of its own: it comes first and has a share of its own.
         ("## Key reminders that the summary did not keep", _items(lost)),
         ("## Key reminders", _items(kept)),
-        ("## Context", [_context_line(key, value) for key, value in briefing.context]),
+        ("## Context", _context(briefing)),
         ("## Observed (noted by hooks, not stated by anyone)", _items(situation.observed)),
         ("## Other workflows here", _items(situation.others, 300)),
     ]
@@ -105,10 +92,11 @@ def promised_parts(text: str) -> int:
     return (1 if found[1] == "one" else int(found[1])) if found else 0
 
 
-def _head(briefing: Briefing, arrival: str) -> str:
+def _head(briefing: Briefing, situation: Situation, reminders: int) -> str:
+    """Where the workflow stands, and what the summary left out, *reminders* among it."""
     name = one_line(briefing.name, _NAME)
     lines = [
-        f"# {_ARRIVALS.get(arrival, _ARRIVALS['now'])}: {name}",
+        f"# {_ARRIVALS.get(situation.arrival, _ARRIVALS['now'])}: {name}",
         "",
         (
             f'The workflow "{name}" (type {one_line(briefing.kind, 40)}) is in '
@@ -119,17 +107,13 @@ def _head(briefing: Briefing, arrival: str) -> str:
         lines.append(f"Next action: {one_line(briefing.next_action, 300)}")
     if briefing.gate:
         lines.append(f"Gate of this phase: {one_line(briefing.gate, 250)}")
-    return "\n".join(lines)
-
-
-def _lost_line(briefing: Briefing, lost: Sequence[Fact], reminders: int) -> str:
-    """What the summary left out, in a line of its own; it may be another one than the newest."""
-    parts = [f"the {fact.label}" for fact in lost if fact.label != REMINDER]
+    lost = [f"the {fact.label}" for fact in situation.lost if fact.label != REMINDER]
     if reminders:
         total = counted(len(briefing.reminders), "reminder")
-        parts.append(f"{reminders} of {total} (marked below)")
-    line = f"\nThe last summary that was checked did not keep: {'; '.join(parts)}."
-    return line if parts else ""
+        lost.append(f"{reminders} of {total} (marked below)")
+    if lost:  # the summary may be another one than the newest
+        lines.append(f"The last summary that was checked did not keep: {'; '.join(lost)}.")
+    return "\n".join(lines)
 
 
 def _by_loss(briefing: Briefing, lost: Sequence[Fact]) -> tuple[list[str], list[str]]:
@@ -168,8 +152,9 @@ def _reading_line(item: Item, situation: Situation) -> str:
     return f"{line} ({'; '.join(facts)})" if facts else line
 
 
-def _context_line(key: str, value: object) -> str:
-    return f"- {one_line(key, 100)}: {one_line(as_text(value), _ITEM)}"
+def _context(briefing: Briefing) -> list[str]:
+    context = ((one_line(key, 100), as_text(value)) for key, value in briefing.context)
+    return [f"- {key}: {one_line(text, _ITEM)}" for key, text in context]
 
 
 def _action(briefing: Briefing, situation: Situation) -> str:
@@ -226,11 +211,21 @@ def _reading_steps(plan: Plan) -> Iterator[str]:
             "part is missing here, or is of another version, was not delivered whole and has to be "
             "read from disk."
         )
-    for concerns, to_do in _TO_DO:
-        paths = [f"@{one_line(item.path, 200)}" for item in plan.items if concerns(item)]
-        if paths:
-            more = f" and {len(paths) - _NAMED_AGAIN} more" if len(paths) > _NAMED_AGAIN else ""
-            yield to_do.format(", ".join(paths[:_NAMED_AGAIN]) + more)
+    if named := _named_again([item for item in plan.items if item.can_be_opened]):
+        why = "They contain details that a summary does not; reading them comes before the next change."
+        yield f"Still to be read from disk: {named}. {why}"
+    if named := _named_again([item for item in plan.items if item.trouble == MISSING]):
+        yield f"Missing: {named}. It is looked for, or the person is asked."
+    if named := _named_again([item for item in plan.items if item.trouble == FOLDER]):
+        yield f"A folder: {named}. What this phase needs in it is read."
+    if named := _named_again([item for item in plan.items if item.sections]):
+        yield f"Required for the section that is named above: {named}."
+
+
+def _named_again(items: Sequence[Item]) -> str:
+    paths = [f"@{one_line(item.path, 200)}" for item in items]
+    more = f" and {len(paths) - _NAMED_AGAIN} more" if len(paths) > _NAMED_AGAIN else ""
+    return ", ".join(paths[:_NAMED_AGAIN]) + more
 
 
 def _fit(sections: Sequence[tuple[str, list[str]]], room: Room) -> list[str]:
@@ -274,10 +269,7 @@ def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
         parts.append(f"Next action: {one_line(briefing.next_action, 160)}.")
     if briefing.gate:
         parts.append(f"Gate: {one_line(briefing.gate, 100)}.")
-    for label, items in (
-        ("Reminders", [*first, *others]),
-        ("Required reading", briefing.reading),
-    ):
+    for label, items in (("Reminders", [*first, *others]), ("Required reading", briefing.reading)):
         kept, room = list[str](), NOTE_LIMIT - units(" ".join(parts)) - len(label) - 24
         for item in items:
             text = one_line(item, 160)
@@ -312,14 +304,10 @@ def denial(workflow: str, unread: Sequence[str]) -> str:
 
 def guarded(path: str, commands: str, *, subagent: bool) -> str:
     """For the model, when its edit of a state file is denied: the commands that change the state."""
-    way = (
-        "Report any change to the agent that called you; it keeps the state."
-        if subagent
-        else f"Use them instead: `{commands} --help`."
-    )
-    return (
-        f"{one_line(path, 400)} is a state file that is kept by the commands of `{commands}`. {way}"
-    )
+    kept = f"{one_line(path, 400)} is a state file that is kept by the commands of `{commands}`."
+    if subagent:
+        return f"{kept} Report any change to the agent that called you; it keeps the state."
+    return f"{kept} Use them instead: `{commands} --help`."
 
 
 def _unread(paths: Sequence[str]) -> str:

@@ -105,10 +105,7 @@ class Budget(NamedTuple):
 
 
 def resolve(
-    root: Path,
-    reading: Sequence[str],
-    roots: Sequence[str] = (),
-    inputs: Inputs = UNRECORDED,
+    root: Path, reading: Sequence[str], roots: Sequence[str] = (), inputs: Inputs = UNRECORDED
 ) -> list[Item]:
     """Each file of *reading* once, by its real path, relative to *root*."""
     allowed = [str(root), *(inputs.real_path(os.path.expanduser(folder)) for folder in roots)]
@@ -161,13 +158,11 @@ def plan(items: Sequence[Item], budget: Budget, workflow: str) -> Plan:
             continue
         sent = item._replace(digest=text.digest)
         held_by = packer.add(sent, text)
-        trouble = "" if held_by else _no_room(budget)
-        planned.append(sent._replace(parts=held_by, trouble=trouble))
+        no_room = (
+            NO_ROOM if budget.inline else f"over the budget of {counted(budget.parts, 'part')}"
+        )
+        planned.append(sent._replace(parts=held_by, trouble="" if held_by else no_room))
     return Plan(planned, packer.render(), budget.inline)
-
-
-def _no_room(budget: Budget) -> str:
-    return NO_ROOM if budget.inline else f"over the budget of {counted(budget.parts, 'part')}"
 
 
 class _Text(NamedTuple):

@@ -84,11 +84,7 @@ def _guidance_in(room: Room) -> Room:
 
 
 def text(
-    view: ProjectView,
-    workflow: Workflow,
-    arrival: str,
-    plan: Plan,
-    changed: Collection[str] = (),
+    view: ProjectView, workflow: Workflow, arrival: str, plan: Plan, changed: Collection[str] = ()
 ) -> str:
     """The guidance for *workflow*; what else there is to choose from is named in one line each.
 
@@ -163,16 +159,15 @@ class ReadingStatus(NamedTuple):
 def reading_status(view: ProjectView, workflow: Workflow) -> ReadingStatus:
     """What this session was sent of the reading of *workflow*."""
     last = delivery.recall(view.state_dir, view.session)
-    if last is None or (last.root, last.workflow) != (view.root, workflow.key):
-        items = reading_of(view, workflow, "compact").items
-        return ReadingStatus(False, [_planned(item) for item in items])
-    roots = view.place.settings.reading_roots
-    items = resolve(view.place.root, workflow.briefing.reading, roots)
-    return ReadingStatus(True, [_delivered(item, last) for item in items])
-
-
-def _planned(item: Item) -> FileStatus:
-    return FileStatus(item.path, item.parts, "" if item.parts else item.trouble or ONLY_NAMED)
+    if last and (last.root, last.workflow) == (view.root, workflow.key):
+        roots = view.place.settings.reading_roots
+        items = resolve(view.place.root, workflow.briefing.reading, roots)
+        return ReadingStatus(True, [_delivered(item, last) for item in items])
+    files = [
+        FileStatus(item.path, item.parts, "" if item.parts else item.trouble or ONLY_NAMED)
+        for item in reading_of(view, workflow, "compact").items
+    ]
+    return ReadingStatus(False, files)
 
 
 def _delivered(item: Item, last: Delivery) -> FileStatus:

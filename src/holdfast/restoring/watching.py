@@ -34,20 +34,19 @@ def paths(folders: Sequence[str], plans: Sequence[str], inputs: Inputs = UNRECOR
     wanted = [(folder, name) for folder in folders for name in signs.DECLARING]
     for folder in folders:
         search = Search(folder, inputs)
-        wanted += [
-            (folder, path) for pattern in plans for path in _below(folder, pattern, search, inputs)
-        ]
-    found, waiting = [], set()
+        for pattern in plans:
+            wanted += [(folder, path) for path in _below(folder, pattern, search, inputs)]
+    found, waiting = list[str](), set[str]()
     for folder, name in wanted:
         path = _watchable(os.path.join(folder, *name.split("/")), inputs)
         parent = os.path.dirname(path)
         if path in found or not _is_below(folder, path, inputs):
             continue
-        if inputs.exists(path):
-            found.append(path)
-        elif parent not in waiting:
+        if not inputs.exists(path):
+            if parent in waiting:
+                continue
             waiting.add(parent)
-            found.append(path)
+        found.append(path)
     return found
 
 

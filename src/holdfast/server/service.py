@@ -213,8 +213,7 @@ def _hook_tool(surroundings: Surroundings, clock: Clock) -> Callable[..., str]:
             "is_interrupt": _value(is_interrupt),
         }
         given = {key: value for key, value in payload.items() if value != ""}
-        outcome = full.run(json.dumps(given).encode(), surroundings, clock)
-        return outcome.stdout.decode()
+        return full.run(json.dumps(given).encode(), surroundings, clock).stdout.decode()
 
     return hook_event
 

@@ -46,10 +46,8 @@ class Change(NamedTuple):
     @property
     def result(self) -> ClientSettings:
         """The file as it will be."""
-        before = self.before
-        if self.after is None:
-            return ClientSettings(before.path, before.client)
-        return before.holding(self.after)
+        gone = ClientSettings(self.before.path, self.before.client)
+        return gone if self.after is None else self.before.holding(self.after)
 
     @property
     def is_none(self) -> bool:

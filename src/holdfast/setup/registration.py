@@ -129,7 +129,7 @@ def hooks(
         numbers = range(1, parts + 1) if row.parts else (0,)
         entries = [_entry(client, program, row, number) for number in numbers]
         registered.setdefault(row.event, []).append(_group(row.matcher, *entries))
-    return {**registered, **_by_server()} if by_server else registered
+    return {**registered, **_BY_SERVER} if by_server else registered
 
 
 def _entry(client: Client, program: Program, row: Row, part: int) -> dict[str, object]:
@@ -149,20 +149,20 @@ def _entry(client: Client, program: Program, row: Row, part: int) -> dict[str, o
     return {**entry, "async": True} if row.beside else entry
 
 
-def _by_server() -> dict[str, Any]:
-    def ask(matcher: str, fields: dict[str, object]) -> dict[str, object]:
-        asked = {"type": "mcp_tool", "server": NAME, "tool": HOOK_TOOL}
-        return _group(matcher, {**asked, "input": fields, "timeout": _SERVER_PATIENCE})
-
-    return {
-        "PreToolUse": [ask(WRITING, _ABOUT_FILE)],
-        "PostToolUse": [ask(f"Read|{WRITING}", _ABOUT_FILE), ask(NOTING, _ABOUT_CALL)],
-        "PostToolUseFailure": [ask("Bash", _ABOUT_CALL)],
-    }
-
-
 def _group(matcher: str, *entries: dict[str, object]) -> dict[str, object]:
     return {"matcher": matcher, "hooks": list(entries)} if matcher else {"hooks": list(entries)}
+
+
+def _asking(matcher: str, fields: dict[str, object]) -> dict[str, object]:
+    asked = {"type": "mcp_tool", "server": NAME, "tool": HOOK_TOOL}
+    return _group(matcher, {**asked, "input": fields, "timeout": _SERVER_PATIENCE})
+
+
+_BY_SERVER = {
+    "PreToolUse": [_asking(WRITING, _ABOUT_FILE)],
+    "PostToolUse": [_asking(f"Read|{WRITING}", _ABOUT_FILE), _asking(NOTING, _ABOUT_CALL)],
+    "PostToolUseFailure": [_asking("Bash", _ABOUT_CALL)],
+}
 
 
 def text(

@@ -63,19 +63,29 @@ class ProjectView:
         """Why formats could not be looked at or saved, by their names."""
         return {name: found.failure for name, found in self.surveys.items() if found.failure}
 
+    @property
+    def failure(self) -> HoldfastError | None:
+        """The first of the failures."""
+        return next(iter(self.failures.values()), None)
+
+    @property
+    def saves(self) -> list[str]:
+        """What was saved, and what could not be, one line each."""
+        lines = [f"saved {name!r}" for name in self.saved]
+        return lines + [f"{name}: not saved: {why.cause}" for name, why in self.failures.items()]
+
     def choice(self, of: str = "") -> Choice:
         """The workflow that this session gets; with *of*, among those of that format."""
         asked = of, self.owned
         if asked not in self.choices:
-            self.choices[asked] = self._choose(of)
+            among = [workflow for workflow in self.workflows if of in {"", workflow.format}]
+            now, branch = self.place.now, self.place.branch
+            if not of and self._own_is_out_of_reach():
+                choice = Choice(None, "what this session works on cannot be read now", tuple(among))
+            else:
+                choice = choose(among, Circumstances(now, branch, self.owned, self._others()))
+            self.choices[asked] = choice
         return self.choices[asked]
-
-    def _choose(self, of: str) -> Choice:
-        among = [workflow for workflow in self.workflows if of in {"", workflow.format}]
-        if not of and self._own_is_out_of_reach():
-            return Choice(None, "what this session works on cannot be read now", tuple(among))
-        now, branch = self.place.now, self.place.branch
-        return choose(among, Circumstances(now, branch, self.owned, self._others()))
 
     def _others(self) -> list[Session]:
         """The other sessions with a workflow here."""

@@ -80,10 +80,8 @@ def compacted(here: Surroundings, envelope: Envelope, now: datetime) -> Compacte
 
     Where *envelope* names no transcript it is the one that was noted.
     """
-    log, transcript = (
-        sessionlog.content(here.state_dir, envelope.session),
-        here.capabilities.transcript,
-    )
+    log = sessionlog.content(here.state_dir, envelope.session)
+    transcript = here.capabilities.transcript
     noted = known = late.followed_in(log)
     path, asked = envelope.transcript, envelope.asked
     if transcript is None or not (path or known):

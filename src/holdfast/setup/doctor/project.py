@@ -264,16 +264,10 @@ def examine_delivery(view: ProjectView) -> Iterator[Finding]:
         yield Finding("delivery", "good", f"guidance and {parts} arrived {when}")
 
 
-def _restores(view: ProjectView) -> Iterator[dict[str, object]]:
-    """What the log tells of the main hooks of sessions here, the last one first."""
-    records = list(hooklog.read(view.state_dir, view.root))
-    return (record for record in reversed(records) if isinstance(record.get("transcript"), str))
-
-
 def _nothing_due(view: ProjectView, path: Path) -> str:
     """Why nothing was to be restored at the last compaction that *path* tells of, if so."""
-    for record in _restores(view):
-        if record["transcript"] == str(path) and record.get("source") == "compact":
+    for record in reversed([*hooklog.read(view.state_dir, view.root)]):
+        if (record.get("transcript"), record.get("source")) == (str(path), "compact"):
             decided = str(record.get("decided"))
             return "" if decided.startswith(("restored", "failed")) else decided
     choice = view.choice()
@@ -282,7 +276,9 @@ def _nothing_due(view: ProjectView, path: Path) -> str:
 
 def _transcript(view: ProjectView) -> Path:
     """Where this session, or else the last one that was restored here, is written down."""
-    for record in _restores(view):
-        if not view.session or record.get("session") == view.session:
-            return Path(str(record["transcript"]))
+    for record in reversed([*hooklog.read(view.state_dir, view.root)]):
+        path = record.get("transcript")
+        is_own = not view.session or record.get("session") == view.session
+        if is_own and isinstance(path, str):
+            return Path(path)
     raise NoSuchWorkflow(f"no session is known for {view.root}", hint=_OTHER_TRANSCRIPT)

@@ -33,16 +33,7 @@ from holdfast.setup import clientsettings, registration
 from holdfast.setup.clientsettings import HOOKS, Scopes, Source
 from holdfast.setup.doctor import Finding
 from holdfast.setup.plugin import marker
-from holdfast.setup.registration import (
-    NAME,
-    ON_PATH,
-    PATIENCE,
-    PLUGIN,
-    Hook,
-    Program,
-    adding,
-    mapping,
-)
+from holdfast.setup.registration import ON_PATH, PATIENCE, Hook, Program, mapping
 from holdfast.text.plaintext import counted, one_line
 
 _VERSION_PATIENCE = 20.0
@@ -151,13 +142,13 @@ def _programs(found: Sequence[Source], here: Surroundings) -> Iterator[Finding]:
 
 def _server(found: Sequence[Source], there: set[str] | None) -> Iterator[Finding]:
     """Whether the client has the server that hooks are to be answered by."""
-    hooks = [hook for source in found for hook in source.hooks]
-    if there is None or NAME in there or not any(hook.by_server for hook in hooks):
+    hooks, name = [hook for source in found for hook in source.hooks], registration.NAME
+    if there is None or name in there or not any(hook.by_server for hook in hooks):
         return
-    what = f"Claude Code has no MCP server {NAME}, which tool events are given to"
+    what = f"Claude Code has no MCP server {name}, which tool events are given to"
     program = next((hook.program for hook in hooks if not hook.by_server), ON_PATH)
     cause = "so nobody is reminded of unread files, and nothing is noted"
-    yield Finding("hooks", "wrong", what, cause, adding(program))
+    yield Finding("hooks", "wrong", what, cause, registration.adding(program))
 
 
 def _program(hook: Hook, source: Source, here: Surroundings) -> Finding:
@@ -168,9 +159,12 @@ def _program(hook: Hook, source: Source, here: Surroundings) -> Finding:
     if "$" in hook.line or "~" in hook.line:
         what = f"`{hook.line}` was not tested"
         return Finding("command", "note", what, "only a shell can say what it starts")
-    file = _found_at(program, here)
+    if "/" in name or "\\" in name:  # it says where the program lies
+        file, missing = shutil.which(os.path.join(here.cwd, name)), f"{name} is not there"
+    else:
+        file = registration.find_on_path(name, here.search_path, here.virtual_env)
+        missing = f"`{name}` is not on the PATH"
     if file is None:
-        missing = f"{name} is not there" if _is_path(name) else f"`{name}` is not on the PATH"
         return Finding("command", "wrong", missing, f"{source.name} registers it", fix)
     if source.scope != "user" and not registration.is_this_installation(program, file):
         # What comes with a repository may name any program; looking must not be what starts it.
@@ -213,7 +207,7 @@ def _places(source: Source) -> Iterator[str]:
     """Where each of our hooks stands in the file, as Codex says it: `:session_start:0:0`."""
     events = {row.event for row in source.client.rows}
     if source.plugin:
-        hooks: Any = registration.hooks(PLUGIN)
+        hooks: Any = registration.hooks(registration.PLUGIN)
         events.update(source.client.plugin_events)
     else:
         hooks = clientsettings.read(source.path).value.get(HOOKS)
@@ -224,19 +218,6 @@ def _places(source: Source) -> Iterator[str]:
 
 
 # Whether what is registered answers, and which version the client has.
-
-
-def _is_path(name: str) -> bool:
-    """Whether *name* says where the program lies, and is not looked for on PATH."""
-    return "/" in name or "\\" in name
-
-
-def _found_at(program: Program, here: Surroundings) -> str | None:
-    """The file that starts *program* wherever the client is started; None when there is none."""
-    name = program.command
-    if _is_path(name):
-        return shutil.which(os.path.join(here.cwd, name))
-    return registration.find_on_path(name, here.search_path, here.virtual_env)
 
 
 def _answers(program: Program, file: str, fix: str, client: Client = CLAUDE) -> Finding:
@@ -265,10 +246,11 @@ def _runs(command: Sequence[str], client: Client) -> Iterator[tuple[str, float, 
             encoding="utf-8",
         )
         environment = _environment(folder, str(project))
-        events = [row.event for row in client.rows]  # as they follow each other in a session
-        for name in sorted(
-            clients.payload_names(client.name), key=lambda name: _place(name, events)
-        ):
+        # As they follow each other in a session.
+        order = list(dict.fromkeys(row.event for row in client.rows))
+        rank = {event: number for number, event in enumerate(order)}
+        names = clients.payload_names(client.name)
+        for name in sorted(names, key=lambda name: rank.get(name.partition("-")[0], len(rank))):
             payload = clients.payload(name, str(project), client.name)
             begun = time.perf_counter()
             said, trouble = _answer(command, payload, environment, project)
@@ -276,18 +258,10 @@ def _runs(command: Sequence[str], client: Client) -> Iterator[tuple[str, float, 
             yield (name, spent, trouble or _misspoken(name, said, client))
 
 
-def _place(name: str, events: Sequence[str]) -> int:
-    event = name.partition("-")[0]
-    return events.index(event) if event in events else len(events)
-
-
 def _environment(folder: str, project: str) -> dict[str, str]:
     """This one, but with settings and notes of its own, and as a client sets it."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("HOLDFAST_", "CLAUDE_CODE_", "CLAUDE_PROJECT_DIR"))
-    }
+    others = ("HOLDFAST_", "CLAUDE_CODE_", "CLAUDE_PROJECT_DIR")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(others)}
     own = {"XDG_STATE_HOME": f"{folder}/state", "XDG_CONFIG_HOME": f"{folder}/config"}
     return {**kept, **own, "CLAUDE_PROJECT_DIR": project}
 
@@ -337,7 +311,7 @@ def _other(said: str) -> str:
 
 def examine_client(client: Client = CLAUDE) -> Iterator[Finding]:
     """Which version of *client* PATH leads to, against those that Holdfast was tried with."""
-    name, title = client.program, client.title
+    name, title = client.name, client.title
     tried = f"tried: {', '.join(client.tried)}"
     program = shutil.which(name)
     version = _version(program) if program else None

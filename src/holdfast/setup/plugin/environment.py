@@ -219,11 +219,8 @@ class Steps:
     """Programs run one after the other, in the time that all of them have together."""
 
     def __init__(self, folder: Path, log: int, log_file: Path, limit: float = _LONGEST) -> None:
-        self._folder = folder
-        self._log = log
-        self._log_file = log_file
-        self._limit = limit
-        self._end = time.monotonic() + limit
+        self._folder, self._log, self._log_file = folder, log, log_file
+        self._limit, self._end = limit, time.monotonic() + limit
 
     def take(self, *command: str | Path) -> None:
         process = subprocess.Popen(
@@ -246,12 +243,10 @@ class Steps:
             process.wait()
             raise SetUpFailed(f"it took longer than {self._limit:g} s", hint=hint) from None
         if status != 0:
-            raise SetUpFailed(self._reason(), hint=hint)
-
-    def _reason(self) -> str:
-        lines = self._log_file.read_text(encoding="utf-8", errors="replace").splitlines()
-        errors = [line.partition("ERROR: ")[2] for line in lines if "ERROR: " in line]
-        return one_line((errors or lines or ["no reason was given"])[-1])
+            lines = self._log_file.read_text(encoding="utf-8", errors="replace").splitlines()
+            errors = [line.partition("ERROR: ")[2] for line in lines if "ERROR: " in line]
+            reason = (errors or lines or ["no reason was given"])[-1]
+            raise SetUpFailed(one_line(reason), hint=hint)
 
 
 def _environment() -> dict[str, str]:
