@@ -5,6 +5,7 @@ It syncs again, because PreCompact may not have run and the markdown may be newe
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -108,10 +109,10 @@ def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> De
         # What is over but still there; what was ended properly needs no word.
         left = [other for other in choice.others if other.kept and not other.put_away][:3]
         left = left if start.source == "compact" else []
-        ended = [_not_restored(other) for other in left if other.standing == "finished"]
+        asks = [_not_restored(other) for other in left if other.standing != "ignored"]
         sessionlog.withdraw(view.state_dir, view.session, view.place.now)
         sync.clear_notices(view)
-        told = guidance.notes([*ended, *of_states])
+        told = guidance.notes([*asks, *of_states])
         said = _BETWEEN.join([*map(_not_restored, left), *notes, *offer])
         decided = f"nothing restored: {choice.why}"
         return decision._replace(reply=Restored(told, said, watch), decided=decided, why=why)
@@ -230,7 +231,9 @@ def _sent(plan: Plan) -> list[str]:
 
 
 def _not_restored(workflow: Workflow) -> str:
-    """That *workflow* is not restored, and how to close one that has ended."""
+    """That *workflow* is not restored, and how to close it, or to go on with it."""
     line = f"Workflow not restored: {restore.in_brief(workflow)}"
+    if workflow.standing == "stale":
+        return f"{line}. To go on with it: holdfast resume {shlex.quote(workflow.name)}"
     says_how = workflow.standing != "finished" or "holdfast " in workflow.remark
     return line if says_how else f"{line}. Close it: {workflow.closed_with}"

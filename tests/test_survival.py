@@ -255,8 +255,8 @@ def test_undeclared_and_untouched_is_stale(
     assert "W" in compaction_cycle().guidance
     holdfast_clock.advance(days=0.2)
     cycle = compaction_cycle()
-    assert cycle.guidance == ""
-    assert "untouched for 7 days" in cycle.message
+    told = "Workflow not restored: W: phase 1/2, untouched for 7 days. To go on with it: holdfast resume W"
+    assert (cycle.guidance, cycle.message) == (f"Note: {told}", told)
     holdfast_project.run("phase", "next", "-w", "W")
     assert "phase 2 of 2" in compaction_cycle().guidance
 

@@ -219,9 +219,11 @@ def test_what_ended_is_not_resumed(dev: Project) -> None:
 
 def test_another_branch_is_told_with_both_options(dev: Project) -> None:
     """On start, resume, show and status."""
-    dev.git("init", "-q", "-b", "feat/login")
+    dev.git("init", "-q", "-b", "other")
+    dev.git("commit", "-q", "--allow-empty", "-m", "begin")
+    dev.git("checkout", "-q", "-b", "feat/login")
     skill(dev, "start", "dev", FEATURE, "--fresh")
-    dev.git("checkout", "-q", "-b", "other")
+    dev.git("checkout", "-q", "other")
     told = "State is for branch 'feat/login' but current branch is 'other'"
     options = "1) Switch to feat/login 2) Abandon state and start fresh"
     for text in (

@@ -226,11 +226,13 @@ def test_another_branch_and_another_session_are_told(
     dev: Project, compaction_cycle: Compactions
 ) -> None:
     """In the restore as in `status`."""
-    dev.git("init", "-q", "-b", "feat/user-auth")
+    dev.git("init", "-q", "-b", "other")
+    dev.git("commit", "-q", "--allow-empty", "-m", "begin")
+    dev.git("checkout", "-q", "-b", "feat/user-auth")
     command(dev, "abandon")
     command(dev, "start", "dev", FEATURE)
     assert "State is for branch" not in compaction_cycle().guidance
-    dev.git("checkout", "-q", "-b", "other")
+    dev.git("checkout", "-q", "other")
     dev.clock.advance(seconds=300)
     command(dev, "resume", session="session-2")
     dev.clock.advance(seconds=300)

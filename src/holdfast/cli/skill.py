@@ -186,7 +186,9 @@ def _overview(view: ProjectView, workflow: Workflow, seen: SkillRun) -> None:
         say()
     for line in workflow.cautions:
         say(line)
-        say("1) is git switch; 2) is holdfast skill abandon, then holdfast skill start.")
+        say(
+            "1) is git switch, with -c for a new one; 2) is holdfast skill abandon, then holdfast skill start."
+        )
     elsewhere = view.elsewhere(workflow)
     for note in (*([elsewhere] if elsewhere else []), *view.notes):
         say(f"\nNote: {one_line(note, 300)}")

@@ -240,6 +240,16 @@ def created_from(folder: str, inputs: Inputs = UNRECORDED) -> str | None:
     return before[-1] if before else main[0]["origin"] if main else _head(shared, inputs)
 
 
+def has_branch(folder: str, name: str, inputs: Inputs = UNRECORDED) -> bool:
+    """Whether the repository around *folder* has a branch called *name*."""
+    shared = _git_dirs(folder, inputs)[1]
+    if not shared or ".." in name:
+        return False
+    packed = _text(os.path.join(shared, "packed-refs"), inputs)
+    loose = os.path.join(shared, "refs", "heads", name)
+    return inputs.is_file(loose) or f" refs/heads/{name}\n" in packed
+
+
 def _git_dirs(folder: str, inputs: Inputs) -> tuple[str, str]:
     """The git folder of the checkout, and the one that all worktrees share; empty without git."""
     top = git_top(folder, inputs)

@@ -272,7 +272,7 @@ def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
     for label, items in (("Reminders", [*first, *others]), ("Required reading", briefing.reading)):
         kept, room = list[str](), NOTE_LIMIT - units(" ".join(parts)) - len(label) - 24
         for item in items:
-            text = one_line(item, 160)
+            text = one_line(item, 160).rstrip(".")  # a stop ends the list
             room -= units(text) + 2
             if room < 0:
                 break

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from holdfast.formats.engine.workflow import branch_mismatch
 from holdfast.formats.skill import files, moves, summary
 from holdfast.formats.skill.facts import Position
 from holdfast.formats.skill.files import KIND
@@ -383,8 +382,14 @@ def test_another_branch_is_told_with_both_options(holdfast_project: Project) -> 
     path = put(project, "dev-a1b2c3d4", state.to_json())
     line = shell("Stale State (Branch Mismatch)")
     told = bash(project, line, STATE_FILE=str(path)).stdout.rstrip("\n")
-    assert branch_mismatch(state.workflow.branch, "main") == told
     assert "Options: 1) Switch to feat/user-auth" in told
-    assert branch_mismatch(state.workflow.branch, "feat/user-auth") is None
-    assert branch_mismatch(state.workflow.branch, None) is None
-    assert branch_mismatch(None, "main") is None
+    here, own = place(project, branch="main"), state.workflow.branch
+    assert here.branch_mismatch(own) == told.replace("Switch to", "Create")
+    project.git("commit", "-q", "--allow-empty", "-m", "begin")
+    project.git("branch", "feat/user-auth")
+    assert here.branch_mismatch(own) == told
+    project.git("pack-refs", "--all")
+    assert here.branch_mismatch(own) == told
+    assert place(project).branch_mismatch(own) is None
+    assert place(project, branch=None).branch_mismatch(own) is None
+    assert here.branch_mismatch(None) is None

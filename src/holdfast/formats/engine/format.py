@@ -57,7 +57,6 @@ from holdfast.formats.engine.workflow import (
     Standing,
     Survey,
     Workflow,
-    branch_mismatch,
 )
 from holdfast.records import ledger
 
@@ -234,7 +233,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             ignored = ledger.load(place.store).ignored
         standing, remark = self.standing(place, entry, ignored)
         own = None if standing == "finished" else place.branch_now(entry.branch)
-        mismatch = branch_mismatch(own, place.branch)
+        mismatch = place.branch_mismatch(own)
         fields = {
             "created_at": entry.created_at,
             "branch": own,

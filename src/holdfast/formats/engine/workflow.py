@@ -108,20 +108,6 @@ class Workflow:
         return self.kept and self.standing in {"finished", "stale"} and not self.put_away
 
 
-def branch_mismatch(own: str | None, branch: str | None) -> str | None:
-    """That the state is for another branch than the checked-out one, with the two options.
-
-    None where they agree, or where there is no branch to compare: no git, or a detached HEAD.
-    """
-    if not own or not branch or own == branch:
-        return None
-    own, branch = one_line(own), one_line(branch)
-    return (
-        f"⚠️ State is for branch '{own}' but current branch is '{branch}'\n"
-        f"Options: 1) Switch to {own}  2) Abandon state and start fresh"
-    )
-
-
 @dataclass(frozen=True)
 class Place:
     """Where and when a format works."""
@@ -157,9 +143,27 @@ class Place:
             return noted
         return self.branch if noted == self._created_from else noted
 
+    def branch_mismatch(self, own: str | None) -> str | None:
+        """That a state is for the branch *own* and not for the checked-out one, with the two options.
+
+        None where they agree, or where there is no branch to compare: no git, or a detached HEAD.
+        """
+        if not own or not self.branch or own == self.branch:
+            return None
+        is_there = project.has_branch(self._checkout, own, self.store.inputs)
+        own, branch = one_line(own), one_line(self.branch)
+        return (
+            f"⚠️ State is for branch '{own}' but current branch is '{branch}'\n"
+            f"Options: 1) {'Switch to' if is_there else 'Create'} {own}  2) Abandon state and start fresh"
+        )
+
+    @property
+    def _checkout(self) -> str:
+        return self.folder or str(self.root)
+
     @cached_property
     def _created_from(self) -> str | None:
-        return project.created_from(self.folder or str(self.root), self.store.inputs)
+        return project.created_from(self._checkout, self.store.inputs)
 
 
 class CandidatePlan(NamedTuple):

@@ -18,7 +18,7 @@ from holdfast.formats.engine.document import iso_time
 from holdfast.formats.engine.format import Changed, StateFormat
 from holdfast.formats.engine.looking import LoadedFile, Unusable
 from holdfast.formats.engine.strictness import objections, quoted
-from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow, branch_mismatch
+from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.gated import briefing, files, moves, reconciling
 from holdfast.formats.gated.files import Feature, FoundFeatures
 from holdfast.formats.gated.machine import Content, contradictions
@@ -100,7 +100,7 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
     def describe(self, place: Place, entry: Feature, standing: Standing) -> dict[str, Any]:
         state, slug = entry.state, shlex.quote(entry.slug)
         own = None if state.over else place.branch_now(entry.branch)
-        mismatch = branch_mismatch(own, place.branch)
+        mismatch = place.branch_mismatch(own)
         fields = {
             "handle": entry.slug,
             "cautions": (*([mismatch] if mismatch else []), *entry.troubles),

@@ -59,7 +59,7 @@ _NEW = {
     "feature_title": "the first heading of the description",
     "branch": "feature/<slug>, if git has it",
     "created_at": "the time of the description, or of the first commit",
-    "pr_url": "nothing shows it; give it with the next approve-internal --pr",
+    "pr_url": "given with the next approve-internal --pr",
 }
 _LAST_COPY = "our last good copy of it"
 _LAST_STATE = f"our last good copy of {files.STATE}"
@@ -336,7 +336,9 @@ class _Rebuilding:
         """workflow-state.json; *source* is where *base* comes from, and empty for a new one."""
         state = base.model_copy(deep=True)
         for name in ("feature", "feature_title", "branch", "created_at", "pr_url"):
-            self.find(name, getattr(state, name), source or _NEW[name])
+            value = getattr(state, name)
+            why = _NEW[name] if value is not None else f"not found; it would be {_NEW[name]}"
+            self.find(name, value, source or why)
         state.updated_at, state.current_phase = self.at, current
         self.find("current_phase", current, "the first one that is not approved")
         for phase, said in phases.items():

@@ -166,7 +166,10 @@ class Step(Open):
         if self.attempts is None or not self.attempt or self.status == "failed":
             return None
         history = self.attempts.history
-        return (history[-1].emphasis or history[-1].reason) if history else None
+        last = history[-1] if history else None
+        if last is None or not (last.emphasis or last.reason):
+            return None
+        return last.emphasis or f"The attempt before failed: {last.reason}"
 
 
 _AT_MOST = Field(max_length=MOST_STEPS)

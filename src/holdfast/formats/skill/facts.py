@@ -104,7 +104,7 @@ class Position(NamedTuple):
             "pushed": f"{branch} is pushed:",
             "behind": f"{branch} has commits that are not pushed: push them, then",
             "unpushed": f"{branch} is not pushed: push it, then",
-            None: f"see whether {branch} is pushed, then",
+            None: f"See whether {branch} is pushed, then",
         }
         left = counted(self.uncommitted, "uncommitted file") if self.uncommitted else ""
         shown = f"; git status shows {left}, to be committed and pushed before" if left else ""
