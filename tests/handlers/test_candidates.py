@@ -123,15 +123,22 @@ def test_to_read_a_plan_takes_no_session_from_its_workflow(
     assert (active(holdfast_project), candidates(holdfast_project)) == ("W", ["TODO.md"])
 
 
-def test_a_plan_read_by_a_prepared_answer_is_noticed(
-    holdfast_project: Project, compaction_cycle: Compactions
-) -> None:
-    """Hooks that were answered from what was prepared for tool calls saw no file that was read."""
+def test_a_plan_that_is_read_is_noticed_by_the_fast_tier(holdfast_project: Project) -> None:
+    """It lets calls go whose answers are prepared, and saw no plan that was read."""
+    door = InSubprocess(holdfast_project.environment("session-1"), str(holdfast_project.root))
+    who = Session("session-1", str(holdfast_project.root))
+
+    def read(path: str) -> None:
+        given = {"file_path": str(holdfast_project.root / path)}
+        payload = who.payload("PostToolUse", tool_name="Read", tool_input=given, tool_response={})
+        assert door.fire(payload) == (b"", "", 0)
+
     holdfast_project.write("PLAN.md", TICKED)
-    used(compaction_cycle, "Bash", "PLAN.md")  # after which those answers are prepared
-    compaction_cycle()
-    used(compaction_cycle, "Read", "README.md")
-    used(compaction_cycle, "Read", "PLAN.md")
+    holdfast_project.write("other.md", "# Other\n")
+    read("other.md")  # after which the answers to tool calls are prepared
+    read("other.md")
+    assert active(holdfast_project) is None
+    read("PLAN.md")
     assert active(holdfast_project) == "Shop"
 
 

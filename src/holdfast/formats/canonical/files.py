@@ -177,7 +177,10 @@ def look_at_markdown(
     found = {path for glob in globs for path in search.find(glob)}
     found = {path for path in found if not _INDEX.search(path)}
     found |= {path for path in followed if store.exists(store.root / path)}
-    plans = _one_each(store, sorted(found - {LOCAL}))
+    plans = sorted(found - {LOCAL})
+    if len({path.casefold() for path in plans}) < len(plans):
+        # Where case does not tell names apart, a plan is found by what it is asked for as well.
+        plans = sorted({_inode(store, path): path for path in reversed(plans)}.values())
     read = plans
     if len(plans) > _MOST_READ:
         read = sorted(nlargest(_MOST_READ, plans, key=partial(_edited_at, store)))
@@ -206,17 +209,9 @@ def look_at_markdown(
     return looked + [Looked("plans", None, line, trouble=line) for line in troubles]
 
 
-def _one_each(store: Store, paths: Sequence[str]) -> list[str]:
-    """*paths* without those that name a file again, where case does not tell names apart."""
-    named: dict[str, list[str]] = {}
-    for path in paths:
-        named.setdefault(path.casefold(), []).append(path)
-    unlike: dict[object, str] = {}
-    for path in paths:
-        same = named[path.casefold()]
-        status = store.inputs.stat(store.root / path) if len(same) > 1 else None
-        unlike.setdefault((status.st_dev, status.st_ino) if status else path, path)
-    return list(unlike.values())
+def _inode(store: Store, path: str) -> object:
+    status = store.inputs.stat(store.root / path)
+    return (status.st_dev, status.st_ino) if status else path
 
 
 def _edited_at(store: Store, path: str) -> float:
