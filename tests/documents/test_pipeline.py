@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from gatedwork import killed_at_rename
+from holdfast.formats.pipeline import operations
 from holdfast.testing import Compactions, Project
-from pipework import GENERATION, PLANNING, STATES, at
+from pipework import GENERATION, PLANNING, STATES, at, place
 
 SESSION = "session-1"
 DRAFT = "work-on-chapter-02"
@@ -231,6 +232,7 @@ def test_after_the_last_attempt_a_person_resumes(
     assert (attempts["current"], attempts["max"]) == (4, 6)
     guidance = compaction_cycle().guidance
     assert "- attempts that failed: 1: reason 1; 2: reason 2; 3: reason 3" in guidance
+    assert ", compliance_echo. The attempt before failed: reason 3\n" in guidance
     pipeline(holdfast_project, "update", "4", "--status", "completed")
     history = state(holdfast_project)["generation"]["steps"][3]["attempts"]["history"]
     assert [one["attempt"] for one in history] == [1, 2, 3, 4]
@@ -312,6 +314,102 @@ def test_a_state_that_cannot_be_used_is_told_to_the_agent(
     put(holdfast_project, STATES[GENERATION]).write_text('{"workflow_id": "', "utf-8")
     (line,) = compaction_cycle().guidance.splitlines()
     assert re.search(" could not be read: .*; correct it, or begin the workflow anew$", line)
+
+
+@pytest.mark.parametrize(
+    ("workflow_id", "edits", "status", "told"),
+    [
+        (
+            GENERATION,
+            {"status": "failed"},
+            "in_progress",
+            "Waiting for a person. Step 3 (Verification Plan) failed. User must review the error",
+        ),
+        (
+            PLANNING,
+            {"status": "failed"},
+            "in_progress",
+            "Waiting for a person. Phase 3 (Path Planning) failed. User must review the error",
+        ),
+        (
+            GENERATION,
+            {"human_approval": {"required": True, "approved": True}},
+            "in_progress",
+            "Waiting for a person. Human approval required for verification plan.",
+        ),
+    ],
+)
+def test_what_a_person_has_to_look_at_waits_for_them(
+    workflow_id: str,
+    edits: dict[str, Any],
+    status: str,
+    told: str,
+    holdfast_project: Project,
+    compaction_cycle: Compactions,
+) -> None:
+    """Also where it was written by hand; no command is named that decides in their place."""
+    data = copy.deepcopy(STATES[workflow_id])
+    steps = data["generation"]["steps"] if "generation" in data else data["planning"]["phases"]
+    steps[2] |= edits
+    path = put(holdfast_project, {**data, "status": status})
+    guidance = compaction_cycle().guidance
+    assert f"\n1. {told}" in guidance
+    assert "holdfast pipeline" not in guidance
+    assert "The work continues" not in guidance
+    contradicts = "expected false, since step 3 (Verification Plan) waits for approval, found true"
+    assert (contradicts in guidance) == ("human_approval" in edits)
+    assert holdfast_project.run("inspect", str(path), check=False).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("left", "total", "told"),
+    [
+        (2, 7, "All 2 steps of the state file are completed, of 7. User must add the other steps"),
+        (
+            2,
+            2,
+            "All 2 steps are completed, and the workflow is in_progress. Review the whole, then",
+        ),
+    ],
+)
+def test_steps_that_were_all_completed_by_hand(
+    left: int, total: int, told: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Nobody is sent back to the last one."""
+    data = copy.deepcopy(STATES[GENERATION])
+    data["generation"]["steps"] = data["generation"]["steps"][:left]
+    data["generation"] |= {"total_steps": total, "current_step": left}
+    put(holdfast_project, data)
+    guidance = compaction_cycle().guidance
+    assert f"\n1. {told}" in guidance
+    assert "is in progress" not in guidance.replace("phase 2 of 2", "")
+
+
+def test_an_artefact_that_is_not_there_is_told(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """In the example, whose files nobody has made; what is no path is no reading."""
+    data = copy.deepcopy(STATES[GENERATION])
+    data["generation"]["steps"][1]["artifacts"]["verdict"] = "no objections"
+    put(holdfast_project, data)
+    guidance = compaction_cycle().guidance
+    blueprint = data["generation"]["artifacts"]["blueprint_path"]
+    assert f"\n@{blueprint} (missing)\n" in guidance
+    assert f"Missing: @{blueprint}, @workspace/sessions/" in guidance
+    assert "It is looked for, or the person is asked." in guidance
+    assert "no objections" not in guidance
+    holdfast_project.write(blueprint, "The dialogue begins at dawn.")
+    assert f"@{blueprint} (sent, part 1" in compaction_cycle().guidance
+
+
+def test_a_cancelled_workflow_waits_for_nobody(holdfast_project: Project) -> None:
+    """`resume` without a name says which one there is."""
+    put(holdfast_project, STATES[GENERATION])
+    pipeline(holdfast_project, "cancel", GENERATION)
+    told = operations.get_workflow_status(place(holdfast_project.root), GENERATION)
+    assert (told["status"], told["waiting_for_approval"]) == ("cancelled", False)
+    refused = holdfast_project.run("pipeline", "resume", session="session-2", check=False)
+    assert f"holdfast pipeline resume {GENERATION}" in refused.stderr
 
 
 def test_an_odd_status_costs_its_step(

@@ -91,8 +91,8 @@ def test_an_approval_is_the_gate(tmp_path: Path) -> None:
     assert briefing.kept_with == ()
 
 
-def test_artefacts_are_the_reading_as_far_as_they_are_in_the_project(tmp_path: Path) -> None:
-    """Not what is missing, a folder, outside, or no path at all."""
+def test_artefacts_are_the_reading(tmp_path: Path) -> None:
+    """Also what is missing or lies outside, which the restore says; not a folder, or what is no path."""
     root = tmp_path / "project"
     root.mkdir()
     workflow_id = begin(root)
@@ -111,7 +111,9 @@ def test_artefacts_are_the_reading_as_far_as_they_are_in_the_project(tmp_path: P
         "folder": ".",
     }
     operations.update_workflow_state(place(root), workflow_id, 1, artifacts=made)
-    assert told(root, workflow_id).briefing.reading == ("@b.md", "@plan.md")
+    assert told(root, workflow_id).briefing.reading == (
+        *("@b.md", "@plan.md", "@missing.md", "@../secret.md", "@link.md"),
+    )
 
 
 def test_how_it_stands(tmp_path: Path) -> None:

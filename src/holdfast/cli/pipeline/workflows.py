@@ -23,7 +23,7 @@ from holdfast.cli.app import (
 )
 from holdfast.cli.terminal import fixed, line, put
 from holdfast.errors import IllegalMove, NoSuchWorkflow
-from holdfast.formats.engine.workflow import Place
+from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.pipeline import definitions, files, lifecycle, logs, operations, progress
 from holdfast.formats.pipeline.definitions import GENERATION, PLANNING
 from holdfast.formats.pipeline.format import FORMAT
@@ -59,7 +59,19 @@ def _meant(app: App, view: ProjectView, name: str | None) -> str:
             return files.find(view.place.store, name).name
         except NoSuchWorkflow:
             pass
-    return app.meant(view, name, FORMAT.name).name
+    try:
+        return app.meant(view, name, FORMAT.name).name
+    except NoSuchWorkflow as error:
+        given_up = [workflow.name for workflow in view.workflows if _is_given_up(workflow)]
+        if name or not given_up:
+            raise
+        hint = f"Go on with one that is over: holdfast pipeline resume {given_up[0]}"
+        raise NoSuchWorkflow(error.cause, hint=hint) from error
+
+
+def _is_given_up(workflow: Workflow) -> bool:
+    """Whether it was cancelled, or has failed."""
+    return workflow.format == FORMAT.name and workflow.briefing.status in {"cancelled", "failed"}
 
 
 def _look(app: App, name: str | None) -> tuple[Place, str]:

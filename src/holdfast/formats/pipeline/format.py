@@ -6,6 +6,7 @@ Hooks do not write these files: agents do, with our commands or the server.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,10 @@ from holdfast.formats.pipeline.model import State, Step
 
 # A state stays where it is when its workflow is over, so there may be thousands.
 _SHOWN_WHEN_OVER = 20
+_WORKING_DIR = "working_dir"
+_A_PATH = re.compile(
+    r"(?!\w+://)\S*(/\w|\.[A-Za-z])[^\s/]*"
+)  # what an artefact says may be no path at all
 
 
 class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
@@ -73,9 +78,10 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             return ""
         return f"{row.status} on {str(row.ended_at or entry.changed_at.isoformat())[:10]}"
 
-    def describe(self, _: Place, entry: StateFile, __: Standing) -> dict[str, Any]:
+    def describe(self, _: Place, entry: StateFile, standing: Standing) -> dict[str, Any]:
         command = "cancel" if entry.is_live else "resume"
         return {
+            "cautions": () if standing != "active" else (*inspection.contradictions(entry.state),),
             "handle": entry.name,
             "put_away": entry.row.status in {"completed", "cancelled"} and not entry.row.failure,
             "cleared_with": f"holdfast pipeline {command} {shlex.quote(entry.name)}",
@@ -85,15 +91,20 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         state = entry.state
         step, following, blocked = progress.next_of(state)
         next_action, comes_next = _next_action(state), ""
-        waits = step is not None and not state.over and state.awaits_approval(step)
-        keeping = [] if waits else ["holdfast pipeline next"]
+        asked = step is not None and not state.over and state.awaits_approval(step)
+        failed = step is not None and step.status == "failed"
+        waits = asked or (failed and not state.over)
+        is_done = not state.over and all(map(state.is_done, state.steps))
+        keeping = [] if waits or is_done else ["holdfast pipeline next"]
         if waits:
             comes_next = f"Waiting for a person. {next_action}."
+        elif is_done:
+            comes_next = f"{next_action}."
         elif step and step.status == "completed" and blocked is None:
             comes_next = f"{state.title(step)} is completed. {next_action}."
         if following and blocked is None:
             keeping.append(f"holdfast pipeline update {following.number} --status in_progress")
-        elif not (waits or state.over):  # an approval is a person's
+        elif keeping and not state.over:  # an approval is a person's
             keeping.append(f"holdfast pipeline update {state.current} --status completed")
         ending = f"update {state.total} --status completed" if standing == "active" else "cancel"
         return Briefing(
@@ -104,7 +115,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             phase_name=step.title if step else f"Phase {state.current}",
             status=state.status,
             next_action=next_action,
-            gate=progress.blocker(state, step).reason if step and waits else None,
+            gate=progress.blocker(state, step).reason if step and asked else None,
             reading=() if state.over else tuple(dict.fromkeys(_reading(state, place.store))),
             context=tuple(_context(state, following).items()),
             state_path=place.store.relative(entry.path),
@@ -178,7 +189,9 @@ def _next_action(state: State) -> str | None:
         return f"Begin {state.called(following)}{f' with {agents}' if agents else ''}"
     if blocked is None or (blocked.action is None and state.over):
         return None
-    line = f"{blocked.reason}. {blocked.action}"
+    failed = step is not None and step.status == "failed"  # no command is named that decides
+    action = f"{progress.REVIEW}, and may then resume it" if failed else blocked.action
+    line = f"{blocked.reason}. {action}"
     return f"{line}. {step.emphasis}" if step and step.emphasis else line
 
 
@@ -202,18 +215,21 @@ def _context(state: State, following: Step | None) -> dict[str, Any]:
     if following and not state.over:
         agents = ", ".join(state.agents(following))
         facts["next step"] = f"{following.title}{f' ({agents})' if agents else ''}"
-    facts["artefacts in"] = section.artifacts.get("working_dir")
+    facts["artefacts in"] = section.artifacts.get(_WORKING_DIR)
     return {name: fact for name, fact in facts.items() if fact}
 
 
 def _reading(state: State, store: Store) -> Iterator[str]:
-    """The artefacts that are files in the project."""
-    named = [*state.section.artifacts.values()]
+    """The artefacts that are files; the restore says of one that is not there what to do."""
+    named = [path for name, path in state.section.artifacts.items() if name != _WORKING_DIR]
     for step in state.steps:
         named += step.artifacts.values()
-    for found in (files.made(store, state, path) for path in named):
+    for path in named:
+        found = files.made(store, state, path)
         if found:
             yield f"@{os.path.relpath(found, store.root)}"
+        elif isinstance(path, str) and _A_PATH.fullmatch(path):
+            yield f"@{path}"
 
 
 FORMAT = Pipeline()

@@ -96,7 +96,7 @@ def _of_state(data: dict[str, Any]) -> Iterator[str]:
     yield from objections(model, with_section, _REQUIRED | section)
     if not strictly(model, with_section):
         state = model.model_validate(with_section, context=EXACT)
-        for check in (_of_steps, _of_section, _of_status):
+        for check in (_of_steps, _of_section, _of_status, contradictions):
             yield from check(state)
 
 
@@ -126,6 +126,15 @@ def _of_steps(state: State) -> Iterator[str]:
                 f"{where}.{step.number - 1}.status: expected pending, since "
                 f"{state.title(early[0])} is not done, found {quoted(step.status)}"
             )
+
+
+def contradictions(state: State) -> Iterator[str]:
+    """Where a step's approval says otherwise than its status, which the agent is told as well."""
+    for place, step in enumerate(state.steps):
+        asked = step.human_approval
+        if step.status == "waiting_approval" and asked and asked.approved:
+            where = f"{state.workflow_type}.{state.word}s.{place}.human_approval.approved"
+            yield f"{where}: expected false, since {state.called(step)} waits for approval, found true"
 
 
 def _of_status(state: State) -> Iterator[str]:

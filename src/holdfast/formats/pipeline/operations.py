@@ -123,7 +123,7 @@ def get_workflow_status(place: Place, workflow_id: WorkflowId) -> WorkflowState:
         "status": state.status,
         "current_step": state.current,
         "current_step_name": step.title if step else None,
-        "waiting_for_approval": bool(step and state.awaits_approval(step)),
+        "waiting_for_approval": bool(step and not state.over and state.awaits_approval(step)),
         "progress_percentage": state.progress,
         "artifacts": step.artifacts if step else {},
     }

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from holdfast.formats.engine.document import moment
 from holdfast.formats.pipeline.model import State, Step
 
+REVIEW = "User must review the error and fix its cause"
+
 
 class Blocked(NamedTuple):
     """Why no next step may begin, and who has to do what about it."""
@@ -37,14 +39,26 @@ def _blocked(state: State, current: Step | None, following: Step | None) -> Bloc
         return Blocked("Workflow has no steps", "User must add its steps to the state file")
     if state.status != "failed" and following and not state.missing(following.number):
         return None
+    if state.status != "failed" and all(map(state.is_done, state.steps)):
+        return _all_done(state)
     return blocker(state, current)
+
+
+def _all_done(state: State) -> Blocked:
+    """Somebody has completed the last step that is listed by hand."""
+    count, total = len(state.steps), state.stated[1] or 0
+    if total > count:
+        listed = f"All {count} {state.word}s of the state file are completed, of {total}"
+        return Blocked(listed, f"User must add the other {state.word}s to it, or correct its count")
+    done = f"All {count} {state.word}s are completed, and the workflow is {state.status}"
+    return Blocked(done, "Review the whole, then set its status to completed in the state file")
 
 
 def blocker(state: State, step: Step) -> Blocked:
     """Why what comes after *step* has to wait."""
     title, defined = state.title(step), state.defined(step)
     if step.status == "failed":
-        fix = f"User must review the error and fix its cause; then {_resume(state)}"
+        fix = f"{REVIEW}; then {_resume(state)}"
         return Blocked(_because(f"{title} failed", step.error), fix)
     if state.awaits_approval(step):
         work = step.title.lower()
