@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -14,8 +15,8 @@ from typing import Any
 
 from holdfast import clock
 from holdfast.config.settings import PLANS
-from holdfast.errors import StateUnreadable
-from holdfast.files import ownjson
+from holdfast.errors import StateUnreadable, StateUnwritable
+from holdfast.files import git, ownjson
 from holdfast.files.inputs import MOST, Search
 from holdfast.files.regular import decode_json
 from holdfast.files.store import Store
@@ -81,6 +82,19 @@ def path_for_new(store: Store, name: str, identity: str, now: datetime) -> Path:
         short = f"{short}-{short_digest(identity)[:8]}"
         folder = store.root / FOLDER / short
     return folder / f"state-{short}-{clock.for_names(now)}.json"
+
+
+def hide_from_git(store: Store) -> None:
+    """Have the folder of states ignore itself, unless git has been told what to do with it.
+
+    Git would show each state as a new file, and the client prints what changes in files that git shows.
+    """
+    states = store.root / FOLDER
+    folder = states if states.parent.exists() else states.parent  # the highest that we make
+    ignore = folder / ".gitignore"
+    if not (ignore.exists() or git.ignores(str(states)) or git.tracks(str(folder))):
+        with contextlib.suppress(StateUnwritable):  # no reason to lose the state; doctor tells it
+            store.write(ignore, b"*\n")
 
 
 def paths(store: Store) -> list[Path]:

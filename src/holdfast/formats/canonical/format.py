@@ -223,6 +223,7 @@ class Canonical(StateFormat[State, Merged, View]):
         place, store, file = found.place, found.place.store, known.file
         refuse_newer(file, known.absorbed)
         if file is None:
+            files.hide_from_git(store)
             path = files.path_for_new(store, state.workflow, known.key, place.now)
         else:
             path = file.path
