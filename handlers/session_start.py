@@ -31,6 +31,7 @@ from holdfast.workflows.selection import Choice, origin
 from holdfast.workflows.sync import ProjectView
 
 _BETWEEN = " · "
+_SAID_OF = {"compact", "startup", "clear"}  # where the person hears why no workflow comes with it
 _REPEATED = timedelta(minutes=1)  # within which a start without a PreCompact is the same one again
 _VERBS = {"compact": "restored", "resume": "resumed", "fork": "carried over"}
 
@@ -108,8 +109,10 @@ def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> De
         why += [f"{workflow.name}: {workflow.remark}" for workflow in choice.others]
         # What is over but still there; what was ended properly needs no word.
         left = [other for other in choice.others if other.kept and not other.put_away][:3]
-        left = left if start.source == "compact" else []
+        left = left if start.source in _SAID_OF else []
         asks = [_not_restored(other) for other in left if other.standing != "ignored"]
+        if start.source != "compact":
+            asks = []  # the model has forgotten nothing
         sessionlog.withdraw(view.state_dir, view.session, view.place.now)
         sync.clear_notices(view)
         told = guidance.notes([*asks, *of_states])
@@ -122,7 +125,9 @@ def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> De
         sync.clear_notices(view)
         sync.begin_here(view)
         told = f"{guidance.in_one_line(chosen.briefing)}\n{guidance.notes(of_states)}".rstrip()
-        reply = Restored(told, message, watch)
+        others = sum(other.standing == "active" and not other.part_of for other in choice.others)
+        line = guidance.at_a_glance(chosen.briefing, others)
+        reply = Restored(told, _BETWEEN.join([line, message] if message else [line]), watch)
         return decision._replace(reply=reply, decided=f"named {chosen.name!r}", why=why)
     if view.owned and view.owned.workflow not in {"", chosen.key}:
         notes = [f"not the one before, because {choice.why}", *notes]

@@ -43,6 +43,7 @@ def nobodys_home(
     home = Path(tempfile.mkdtemp(prefix="nobody-", dir=tmp_path_factory.getbasetemp()))
     for name, value in variables_of_home(str(home)).items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TZ", "UTC")
     for name in list(os.environ):
         if name.startswith(("CLAUDE", "HOLDFAST_", "XDG_", "ANTHROPIC")) and name != "HOLDFAST_CI":
             monkeypatch.delenv(name)

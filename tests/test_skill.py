@@ -40,6 +40,22 @@ def test_every_command_in_it_works(holdfast_project: Project) -> None:
     assert state["context"]["iteration"] == 3
 
 
+def test_the_daily_slash_commands_name_commands_that_there_are() -> None:
+    """With their options; they run without asking, and leave every decision to the person."""
+    folder, known = SKILL.parents[2] / "commands", cli.list_commands(click.Context(cli))
+    daily = {path.stem: path for path in folder.glob("[!w]*.md")}
+    assert daily.keys() == {"status", "next", "note", "switch", "done"}
+    for path in daily.values():
+        text = frontmatter.load(str(path))
+        assert text["description"]
+        assert text["argument-hint"]
+        assert text["allowed-tools"] == "Bash(holdfast:*)"
+        assert "$ARGUMENTS" in text.content
+        named = set(re.findall(r"`holdfast (?!GROUP)([\w-]+)", text.content))
+        assert named
+        assert named <= set(known)
+
+
 def test_it_names_what_an_agent_needs() -> None:
     """From the beginning of a workflow to its end."""
     named = {words[0] for words in commands()}

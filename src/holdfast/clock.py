@@ -53,6 +53,12 @@ def for_names(moment: datetime) -> str:
     return moment.strftime("%Y%m%d_%H%M%S")
 
 
+def local(moment: datetime | str) -> str:
+    """*moment* as a person reads it, in the local zone: "2026-01-02 04:04 CET"."""
+    at = parse(moment) if isinstance(moment, str) else moment
+    return f"{at.astimezone():%Y-%m-%d %H:%M %Z}" if at else str(moment)
+
+
 def ago(at: datetime, now: datetime, minutes: str = "minutes") -> str:
     """How long ago that was: "2 hours ago"; with *minutes* "min", "45 min ago"."""
     seconds = (now - at).total_seconds()

@@ -549,7 +549,7 @@ def test_list_names_what_has_ended_as_it_ended(
     holdfast_project.run("complete", "Declared")
     start(holdfast_project)
     holdfast_project.run("complete", "Feature X")
-    shown = holdfast_project.run("list").stdout
+    shown = holdfast_project.run("list", "--all").stdout
     assert "7/10" in shown
     assert "Feature X: completed on" in shown
 

@@ -214,7 +214,7 @@ def test_a_wrong_definition_is_told_with_all_that_is_wrong(holdfast_project: Pro
     text = REVIEW.replace("step = 2", "step = 3\naproval = true")
     file = holdfast_project.write("mine.toml", text)
     told = refused(holdfast_project, "pipeline", "define", str(file))
-    assert "steps.1.aproval: expected no such field, found True" in told
+    assert "step 2.aproval: expected no such field, found True" in told
     other = holdfast_project.write("mine.yaml", REVIEW)
     told = refused(holdfast_project, "pipeline", "define", str(other))
     assert "expected a file that ends in .toml or .json" in told

@@ -345,6 +345,8 @@ def test_a_list_has_a_line_a_workflow(holdfast_project: Project) -> None:
     project.run("start", "Second", "--phases", "A,B,C")
     project.run("ignore", "日本語")
     lines = project.run("list").stdout.splitlines()
+    assert [line for line in lines if " ago" in line or "just now" in line] == lines[1:4:2]
+    del lines[1], lines[2]
     assert lines[0].split() == ["*", "Second", "1/3", "active", "canonical"]
     assert lines[1].split() == [
         "日本語のワークフロー日本語のワークフロー日本…",

@@ -730,13 +730,15 @@ def test_conditions_and_variables_beside_the_fields_are_kept(
 
 
 def test_a_gate_that_is_passed_with_open_boxes_is_named(holdfast_project: Project) -> None:
-    """`phase next` goes on all the same, and says what was left."""
+    """`phase next` goes on only where it is told to, and says what was left."""
     path = holdfast_project.plan("001-x", {"Design": ["x a", "b", "c"], "Build": ["d"]})
     gate = "- [x] a\nGate: the design was reviewed\n"
     path.write_text(path.read_text("utf-8").replace("- [x] a\n", gate), "utf-8")
-    told = holdfast_project.run("phase", "next").stdout
-    assert "phase 1 was left with open boxes: b; c\n" in told
-    assert "its gate: the design was reviewed" in told
+    refused = holdfast_project.run("phase", "next", check=False)
+    left = "open boxes in phase 1: b; c; its gate: the design was reviewed"
+    assert f"a gate is open: {left}\n" in refused.stderr
+    assert "--force" in refused.stderr
+    assert f"left with {left}\n" in holdfast_project.run("phase", "next", "--force").stdout
     assert holdfast_project.state()["phase"]["current"] == 2
 
 

@@ -199,6 +199,7 @@ def _become(request: Mapping[str, Any], libc: ctypes.CDLL) -> int:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    time.tzset()
     sys.argv = ["holdfast", *request["arguments"]]
     if request["held"]:
         os.kill(os.getpid(), signal.SIGSTOP)

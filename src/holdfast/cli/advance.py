@@ -10,10 +10,22 @@ from typing import Concatenate, ParamSpec, get_args
 
 import click
 
-from holdfast.cli.app import App, pairs, pass_app, say, say_aside, take_up, workflow_option
+from holdfast.cli.app import (
+    App,
+    Whole,
+    complete_path,
+    complete_reminder,
+    pairs,
+    pass_app,
+    say,
+    say_aside,
+    take_up,
+    workflow_name,
+    workflow_option,
+)
 from holdfast.formats.canonical import files, lifecycle
-from holdfast.formats.canonical.format import FORMAT
-from holdfast.formats.canonical.lifecycle import Beginning
+from holdfast.formats.canonical.format import FORMAT, in_words
+from holdfast.formats.canonical.lifecycle import Beginning, Step
 from holdfast.formats.canonical.sources import Status, WorkflowType
 from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.canonical.state import State
@@ -21,11 +33,9 @@ from holdfast.formats.canonical.view import Merged
 from holdfast.formats.engine.workflow import as_text
 from holdfast.restoring import delivery
 from holdfast.restoring.reading import OUTSIDE, resolve
-from holdfast.text.plaintext import one_line
 from holdfast.workflows.sync import ProjectView
 
 P = ParamSpec("P")
-_NAMED = 5  # open boxes
 
 
 def _meaningful(texts: tuple[str, ...]) -> None:
@@ -51,7 +61,7 @@ def _tell(view: ProjectView, known: Merged, verb: str, *details: str) -> None:
 
 
 def _left_behind(known: Merged) -> Iterator[str]:
-    """The markdown that states another phase; checkboxes are ticked when their time comes."""
+    """The markdown that states another phase all the same; checkboxes are ticked when their time comes."""
     here = known.state.phase
     for source in known.declarations:
         stated = source.phase
@@ -60,21 +70,11 @@ def _left_behind(known: Merged) -> Iterator[str]:
             yield f"{source.path} still says {said}; that is fine, its next edit counts again"
 
 
-def _passed(before: Merged) -> Iterator[str]:
-    """The open boxes of the phase that was left, by its plan, and the gate that they stood before."""
-    here, kept = before.state.phase, before.state.holdfast
-    phases = [phase for source in before.declarations for phase in source.phases]
-    counts = {phase.number for phase in phases} == {*range(1, here.total + 1)}
-    still_open = [
-        item for phase in phases if phase.number == here.current for item in phase.open_items
-    ]
-    if not counts or not still_open:
-        return
-    listed = "; ".join(one_line(item, 100) for item in still_open[:_NAMED])
-    more = f"; {len(still_open) - _NAMED} more" if len(still_open) > _NAMED else ""
-    yield f"phase {here.current} was left with open boxes: {listed}{more}"
-    if kept and kept.gate:
-        yield f"its gate: {kept.gate}"
+def _go(app: App, name: str | None, step: Step, verb: str) -> None:
+    view = app.change()
+    known, left = lifecycle.go(view.place, app.general(view, name).key, step)
+    passed = [f"left with {in_words(phase)}" for phase in left]
+    _tell(view, known, verb, *passed, *_left_behind(known))
 
 
 @click.command()
@@ -86,11 +86,19 @@ def _passed(before: Merged) -> Iterator[str]:
     type=click.Choice(get_args(WorkflowType)),
     help="By default what the markdown declares, else custom.",
 )
-@click.option("-p", "--phases", default="", help='Their names in order: "Design,Build,Test".')
+@click.option("-p", "--phases", help='Their names in order: "Design,Build,Test".')
 @click.option(
     "--phase", "named", multiple=True, metavar="NAME", help="One more; may contain commas."
 )
-@click.option("-r", "--read", "reading", multiple=True, metavar="@PATH", help="Required reading.")
+@click.option(
+    "-r",
+    "--read",
+    "reading",
+    multiple=True,
+    metavar="@PATH",
+    help="Required reading.",
+    shell_complete=complete_path,
+)
 @click.option("-m", "--remind", "reminders", multiple=True, metavar="TEXT", help="A key reminder.")
 @click.option("-c", "--context", "context", multiple=True, metavar="K=V", help="A context value.")
 @click.option("--apart", is_flag=True, help="Do not join it with a plan that it reads.")
@@ -99,7 +107,7 @@ def start(
     app: App,
     name: str,
     kind: str | None,
-    phases: str,
+    phases: str | None,
     named: tuple[str, ...],
     reading: tuple[str, ...],
     reminders: tuple[str, ...],
@@ -117,7 +125,9 @@ def start(
     view = app.change(save=False, stay=False)
     view.refuse_failed(FORMAT.name)
     root = view.place.root
-    names = [text.strip() for text in (*phases.split(","), *named) if text.strip()]
+    names = [text.strip() for text in (*(phases or "").split(","), *named) if text.strip()]
+    if phases is not None and not names:
+        raise click.BadParameter('--phases names none: "Design,Build,Test"')
     written = [_from_root(path, root) for path in reading]
     beginning = Beginning(name.strip(), kind, names, written, reminders, pairs(context), apart)
     known = lifecycle.start(view.place, beginning)
@@ -138,28 +148,31 @@ def phase() -> None:
 _STATUS = click.option(
     "-s", "--status", type=click.Choice(get_args(Status)), help="The status of the phase."
 )
-_TOTAL = click.option("--total", type=click.IntRange(1), help="How many phases there are now.")
+_FORCE = click.option("--force", is_flag=True, help="Also past a gate whose boxes are open.")
+_TOTAL = click.option("--total", type=Whole(1), help="How many phases there are now.")
 
 
 @phase.command("next")
 @click.option("-n", "--name", "phase_name", help="Its name, if no plan gives it.")
 @_TOTAL
-@workflow_option
+@_FORCE
+@click.option("--tick", is_flag=True, help="Tick the boxes of the phase that is left in its plan.")
+@workflow_name()
 @pass_app
-def phase_next(app: App, phase_name: str | None, total: int | None, name: str | None) -> None:
+def phase_next(
+    app: App, phase_name: str | None, total: int | None, force: bool, tick: bool, name: str | None
+) -> None:
     """The current phase is done; go to the next one."""
-    view = app.change()
-    key, move = app.general(view, name).key, lifecycle.to_phase
-    changed = FORMAT.change(view.place, key, move, called=phase_name, total=total)
-    passed = _passed(changed.before) if changed.before else ()
-    _tell(view, changed.entry, "advanced", *passed, *_left_behind(changed.entry))
+    step = Step(called=phase_name, total=total, force=force, tick=tick)
+    _go(app, name, step, "advanced")
 
 
 @phase.command("set")
-@click.argument("number", type=click.IntRange(1))
+@click.argument("number", type=Whole(1))
 @click.option("-n", "--name", "phase_name", help="Its name, if no plan gives it.")
 @_STATUS
 @_TOTAL
+@_FORCE
 @workflow_option
 @pass_app
 def phase_set(
@@ -168,13 +181,11 @@ def phase_set(
     phase_name: str | None,
     status: str | None,
     total: int | None,
+    force: bool,
     name: str | None,
 ) -> None:
     """Go to phase NUMBER, or change the status of the current one."""
-    view, known = _change(
-        app, name, lifecycle.to_phase, number, called=phase_name, status=status, total=total
-    )
-    _tell(view, known, "moved", *_left_behind(known))
+    _go(app, name, Step(number, phase_name, status, total, force), "moved")
 
 
 @click.command()
@@ -192,7 +203,9 @@ def block(app: App, reason: str, clear: bool, name: str | None) -> None:
 
 
 @click.command()
-@click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
+@click.argument(
+    "texts", nargs=-1, required=True, metavar="TEXT...", shell_complete=complete_reminder
+)
 @click.option("--drop", is_flag=True, help="Remove these reminders.")
 @workflow_option
 @pass_app
@@ -202,7 +215,7 @@ def remind(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> No
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="@PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="@PATH...", shell_complete=complete_path)
 @click.option("--drop", is_flag=True, help="Remove these files.")
 @click.option("--excuse", is_flag=True, help="Excuse them: this session need not open them.")
 @workflow_option
@@ -215,7 +228,7 @@ def read(app: App, paths: tuple[str, ...], drop: bool, excuse: bool, name: str |
     if excuse and drop:
         raise click.UsageError("--excuse excuses a file, --drop removes it: give one of them.")
     if excuse:
-        _excuse(app, paths_here)
+        _excuse(app, paths, paths_here)
         return
     _items(app, name, "required_reading", written, drop)
     if drop and app.surroundings.session:  # what is not required need not be opened
@@ -223,8 +236,8 @@ def read(app: App, paths: tuple[str, ...], drop: bool, excuse: bool, name: str |
         delivery.opened(here.state_dir, here.session, paths_here, app.clock.now())
 
 
-def _excuse(app: App, paths: list[str]) -> None:
-    session = app.this_session("excuse")
+def _excuse(app: App, written: tuple[str, ...], paths: list[str]) -> None:
+    session = app.this_session("excuse", "read", "--excuse", *written)
     excused = delivery.opened(app.surroundings.state_dir, session, paths, app.clock.now())
     for path in excused:
         say(f"excused in this session: {path}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -25,11 +28,12 @@ from holdfast.records import ledger
 from holdfast.restoring.guidance import for_person
 from holdfast.text.plaintext import clean, escaped, one_line, scalar
 from holdfast.workflows import sync
-from holdfast.workflows.selection import find, folded, handles
+from holdfast.workflows.selection import Choice, find, folded, handles
 from holdfast.workflows.sync import ProjectView
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # one of click's
 
+_MOST_NAMED = 8
 # What agents tell their shell by which session it belongs to.
 _SESSION_VARIABLES = ", ".join(agent.session for agent in AGENT_VARIABLES.values() if agent.session)
 
@@ -54,6 +58,7 @@ class App:
     def __init__(self, surroundings: Surroundings, clock: Clock) -> None:
         self.surroundings = surroundings
         self.clock = clock
+        self.changes = False  # whether this command is one that changes something
 
     def place(self, only: str | None = None, *, stay: bool = True, warn: bool = True) -> Place:
         """Where the workflows are kept, without looking at them.
@@ -82,6 +87,7 @@ class App:
         view = self.look(only, stay=stay, warn=False)
         if off := self.switched_off(view.place):
             raise IllegalMove(f"Holdfast is switched off, because {off}")
+        self.changes = True
         if save:
             sync.save(view, COMMAND_WAIT)
         # The command may change which workflow or phase it is that the session works on.
@@ -108,12 +114,14 @@ class App:
             return None
         return "enabled = false is set in .claude/holdfast.toml or in your own holdfast.toml"
 
-    def this_session(self, purpose: str) -> str:
-        """The session that the command was called from; *purpose* is what cannot be done without."""
+    def this_session(self, purpose: str, *command: str) -> str:
+        """The session that *command* was called from; *purpose* is what cannot be done without."""
         if not self.surroundings.session:
+            typed = one_line(shlex.join(["holdfast", *command]), 200)
             raise IllegalMove(
                 f"no session is known here, so there is nothing to {purpose}",
-                hint=f"Run this in an agent's shell that has one of these variables: {_SESSION_VARIABLES}.",
+                hint=f"In Claude Code, type `!{typed}`. Else run it in an agent's shell, which has one of "
+                f"these variables: {_SESSION_VARIABLES}.",
             )
         return self.surroundings.session
 
@@ -134,6 +142,8 @@ class App:
         if name:
             return find(among, name)
         choice = view.choice(format_name)
+        if self.changes and not self.surroundings.session:
+            _refuse_a_guess(choice)
         finished = _just_finished(view, among)
         if finished and (choice.chosen is None or _is_later(finished, choice.chosen, view)):
             return finished
@@ -171,6 +181,19 @@ class App:
         return workflow
 
 
+def _refuse_a_guess(choice: Choice) -> None:
+    """Whoever changes one of several workflows, and is in no session that works on one, has to say which."""
+    active = [one for one in (choice.chosen, *choice.others) if one and one.standing == "active"]
+    names = [one.name for one in active if not one.part_of]
+    if len(names) > 1:
+        listed = ", ".join(repr(one_line(name, 80)) for name in names[:_MOST_NAMED])
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        command = f"{click.get_current_context().command_path} -w {shlex.quote(names[0])}"
+        raise IllegalMove(
+            f"several workflows are active: {listed}{more}", hint=f"Name one: {one_line(command)}"
+        )
+
+
 def _just_finished(view: ProjectView, among: Sequence[Workflow]) -> Workflow | None:
     """The workflow that is not active any more but still there: this session's, else the last one."""
     kept = [
@@ -186,6 +209,12 @@ def _just_finished(view: ProjectView, among: Sequence[Workflow]) -> Workflow | N
 def _is_later(finished: Workflow, chosen: Workflow, view: ProjectView) -> bool:
     own = view.owned is not None and view.owned.workflow == finished.key
     return finished.standing == "finished" and (own or finished.changed_at > chosen.changed_at)
+
+
+class Whole(click.IntRange):
+    """A whole number, called so in errors."""
+
+    name = "whole number"
 
 
 pass_app = click.make_pass_decorator(App)
@@ -256,23 +285,40 @@ def take_up(view: ProjectView, workflow: Workflow, verb: str, *details: str) -> 
         say(f"  {one_line(detail)}")
 
 
-def name_argument(*, required: bool = False, ended: bool = False) -> Decorator:
-    """The NAME of a workflow; with *ended*, also of one that has ended."""
-    return click.argument(
-        "name",
-        required=required,
+def workflow_name(*, required: bool = False, ended: bool = False) -> Decorator:
+    """The workflow, as NAME or -w NAME; with *ended*, also one that has ended."""
+
+    def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+        return _completions(begun, ended=ended)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def run(name: str | None, chosen: str | None, **given: Any) -> Any:
+            if name and chosen and name != chosen:
+                raise click.UsageError("Two workflows are named: give NAME or -w NAME.")
+            if required and not (name or chosen):
+                raise click.UsageError("Missing argument 'NAME'.")
+            return function(name=chosen or name, **given)
+
+        argument = click.argument("name", required=False, shell_complete=complete)
+        decorated: Callable[..., Any] = argument(_option("chosen", ended=ended)(run))
+        return decorated
+
+    return decorate
+
+
+def _option(variable: str, *, ended: bool = False) -> Decorator:
+    return click.option(
+        "-w",
+        "--workflow",
+        variable,
+        metavar="NAME",
+        help="Which workflow; else this session's.",
         shell_complete=lambda _, __, begun: _completions(begun, ended=ended),
     )
 
 
-workflow_option = click.option(
-    "-w",
-    "--workflow",
-    "name",
-    metavar="NAME",
-    help="Which workflow; else this session's.",
-    shell_complete=lambda _, __, begun: _completions(begun, ended=False),
-)
+workflow_option = _option("name")
 
 
 def _completions(begun: str, *, ended: bool) -> list[CompletionItem]:
@@ -291,6 +337,45 @@ def _completions(begun: str, *, ended: bool) -> list[CompletionItem]:
         if word and any(folded(way).startswith(folded(begun)) for way in (word, ways[0])):
             items[word] = CompletionItem(word, help=one_line(ways[0], 80))
     return list(items.values())
+
+
+def complete_path(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The files that *begun*, with or without an @, may become."""
+    sign = "@" if begun.startswith("@") else ""
+    folder, name = os.path.split(begun.removeprefix("@"))
+    try:
+        entries = sorted(os.scandir(folder or "."), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    return [
+        CompletionItem(sign + os.path.join(folder, entry.name) + "/" * entry.is_dir())
+        for entry in entries
+        if entry.name.startswith(name) and (name or not entry.name.startswith("."))
+    ]
+
+
+def complete_reminder(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
+    """With --drop, the reminders that begin so; a new one is anybody's guess."""
+    if not ctx.params.get("drop"):
+        return []
+    here = Surroundings.from_environment()
+    try:
+        view = sync.survey(here.session, here, Clock.from_environment())
+        workflow = (
+            find(view.workflows, ctx.params["name"])
+            if ctx.params.get("name")
+            else view.choice().chosen
+        )
+    except (HoldfastError, OSError):
+        return []
+    texts = [text for text in (workflow.briefing.reminders if workflow else ()) if "\n" not in text]
+    # Bash puts a word in as it is; the others quote it.
+    is_bash = os.environ.get("_HOLDFAST_COMPLETE", "").startswith("bash")
+    return [
+        CompletionItem(shlex.quote(text) if is_bash else text)
+        for text in texts
+        if text.startswith(begun.strip("'\""))
+    ]
 
 
 # What no shell takes apart or gives a meaning of its own; a name with a space goes by its folder.

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli import terminal
-from holdfast.cli.app import App, dump, json_option, pass_app, say
+from holdfast.cli.app import App, Whole, dump, json_option, pass_app, say
 from holdfast.errors import IllegalMove
 from holdfast.records import hooklog
 from holdfast.records import session as sessions
@@ -24,9 +24,7 @@ from holdfast.workflows import sync
 
 
 @click.command()
-@click.option(
-    "-n", "--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."
-)
+@click.option("-n", "--cycles", type=Whole(1, 1000), default=1, show_default=True, help="How many.")
 @click.option("--session", help="Play as this session; otherwise as the one that calls it.")
 @click.option("--new", is_flag=True, help="Play as a new session.")
 @click.option("--no-pre-compact", is_flag=True, help="As if PreCompact had not run.")
@@ -172,6 +170,6 @@ def _play(project: Project) -> None:
         agent("inspect", str(path.relative_to(project.root)))
     agent("show")
     step("5. The work goes on, and ends")
-    agent("phase", "next")
+    agent("phase", "next", "--tick")
     agent("phase", "set", "3", "--status", "completed")
     agent("complete")

@@ -16,6 +16,7 @@ from holdfast.agents.clients import CLAUDE, CLIENTS, Client
 from holdfast.cli import terminal
 from holdfast.cli.app import App, agent_option, dump, json_option, pass_app, say
 from holdfast.cli.terminal import put
+from holdfast.clock import local
 from holdfast.errors import HoldfastError
 from holdfast.setup.doctor import Finding, project, registered
 from holdfast.text.plaintext import counted, one_line
@@ -124,7 +125,7 @@ def _deliver(app: App, file: Path | None, *, as_json: bool) -> bool:
         dump({**facts, "whole": found.whole, "findings": pieces})
         return found.whole
     say(f"Transcript: {found.transcript}")
-    say(f"Last compaction: {compaction.at[:19]}Z ({compaction.trigger})")
+    say(f"Last compaction: {local(compaction.at)} ({compaction.trigger})")
     if found.nothing_due:
         say(f"Nothing was to be delivered: {found.nothing_due}")
     for piece in found.pieces:

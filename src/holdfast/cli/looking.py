@@ -13,16 +13,16 @@ import click
 from holdfast.cli import shown, terminal
 from holdfast.cli.app import (
     App,
+    Whole,
     dump,
     json_option,
-    name_argument,
     pass_app,
     say,
     say_aside,
-    workflow_option,
+    workflow_name,
 )
 from holdfast.cli.terminal import put
-from holdfast.clock import from_mtime, iso
+from holdfast.clock import from_mtime, iso, local
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.files.regular import read_file
 from holdfast.files.store import LARGEST
@@ -50,7 +50,7 @@ def _facts(workflow: Workflow) -> dict[str, Any]:
 
 @click.command()
 @json_option
-@workflow_option
+@workflow_name()
 @pass_app
 def status(app: App, name: str | None, as_json: bool) -> None:
     """Where this session's workflow stands."""
@@ -92,32 +92,40 @@ def _standing(view: ProjectView, workflow: Workflow | None) -> dict[str, Any]:
 
 
 @click.command("list")
+@click.option("--all", "ended_too", is_flag=True, help="Also those that are finished.")
 @json_option
 @pass_app
-def list_all(app: App, as_json: bool) -> None:
-    """All workflows of the project; * marks the one that this session gets."""
+def list_all(app: App, as_json: bool, ended_too: bool) -> None:
+    """The workflows of the project, the newest first; * marks the one that this session gets."""
     view = app.look()
     _tell_what_is_missing(view)
     choice = view.choice()
-    ordered = [workflow for workflow in (choice.chosen, *choice.others) if workflow]
+    found = [workflow for workflow in (choice.chosen, *choice.others) if workflow]
+    found.sort(key=lambda workflow: workflow.changed_at, reverse=True)
+    ended = ledger.load(view.place.store).finished
+    finished = {one.key for one in found if one.standing == "finished"} | ended.keys()
+    ordered = [one for one in found if ended_too or one.standing != "finished"]
     if as_json:
         dump([_facts(workflow) for workflow in ordered])
         return
     if not ordered:
         put("See: holdfast why", whole=f"No workflows in {view.root}.")
     for workflow in ordered:
-        shown.entry(workflow, chosen=workflow is choice.chosen)
+        shown.entry(view, workflow, chosen=workflow is choice.chosen)
+    if finished and not ended_too:
+        put(f"{len(finished)} finished: holdfast list --all", style=terminal.FAINT)
+        return
     known = {workflow.key for workflow in ordered}
-    for key, stone in ledger.load(view.place.store).finished.items():
+    for key, stone in ended.items():
         if key not in known:
             name, command = one_line(stone.name), shlex.join(["holdfast", "resume", stone.name])
-            ended = f"{stone.how} on {one_line(stone.at[:10])}; {one_line(command)}"
-            put(f"{name}: {ended}", lead="  ", style=terminal.FAINT)
+            how = f"{stone.how} on {one_line(stone.at[:10])}; {one_line(command)}"
+            put(f"{name}: {how}", lead="  ", style=terminal.FAINT)
 
 
 @click.command()
 @json_option
-@name_argument()
+@workflow_name()
 @pass_app
 def show(app: App, name: str | None, as_json: bool) -> None:
     """Everything that is known of a workflow, unabridged."""
@@ -263,14 +271,14 @@ def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
 
 def _run_line(record: dict[str, object]) -> str:
     event = f"{record.get('event') or '?'}({record.get('source') or ''})"
-    at = str(record.get("at", ""))[:19]
+    at = local(str(record.get("at", "")))
     who = str(record.get("session") or "-")[:8]
     took = f"{record.get('ms')} ms{', prepared' if record.get('prepared') else ''}"
-    return one_line(f"{at}Z  {who:<8}  {event:<24}  {record.get('decided')}  [{took}]", 200)
+    return one_line(f"{at}  {who:<8}  {event:<24}  {record.get('decided')}  [{took}]", 200)
 
 
 @click.command()
-@workflow_option
+@workflow_name()
 @click.option(
     "--source",
     type=click.Choice(["compact", "resume", "fork"]),
@@ -278,7 +286,7 @@ def _run_line(record: dict[str, object]) -> str:
     show_default=True,
     help="What the session begins with.",
 )
-@click.option("--part", type=click.IntRange(1), help="Show this part of the reading instead.")
+@click.option("--part", type=Whole(1), help="Show this part of the reading instead.")
 @json_option
 @pass_app
 def preview(app: App, name: str | None, source: str, part: int | None, as_json: bool) -> None:
@@ -328,9 +336,7 @@ def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
 
 @click.command()
 @json_option
-@click.option(
-    "-n", "--last", type=click.IntRange(1), default=20, show_default=True, help="How many runs."
-)
+@click.option("-n", "--last", type=Whole(1), default=20, show_default=True, help="How many runs.")
 @pass_app
 def log(app: App, as_json: bool, last: int) -> None:
     """The hook log of this project, in a readable form."""

@@ -9,6 +9,7 @@ import errno
 import io
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import cast
 
@@ -17,7 +18,7 @@ from click.shell_completion import get_completion_class
 
 from holdfast import __version__, agents
 from holdfast.cli import terminal
-from holdfast.cli.app import App, Failed, say_aside
+from holdfast.cli.app import App, Failed, Whole, say_aside
 from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError
@@ -27,7 +28,10 @@ from holdfast.errors import HoldfastError
 # that imports the other.
 MODULES = {
     "advance": ("start", "phase", "block", "remind", "read", "context"),
-    "standing": ("complete", "undo", "switch", "resume", "ignore", "follow", "unfollow"),
+    "standing": (
+        *("complete", "abandon", "forget", "undo", "switch", "resume", "ignore"),
+        *("follow", "unfollow"),
+    ),
     "skill": ("skill",),
     "gate.commands": ("gate",),
     "orchestrate.keeping": ("orchestrate",),
@@ -36,6 +40,18 @@ MODULES = {
     "doctor": ("doctor", "payload"),
     "installer": ("install", "uninstall"),
     "cycles": ("simulate", "demo"),
+}
+# As --help lists them: the daily ones first.
+_SECTIONS = {
+    "Daily": ("status", "list", "phase", "remind", "complete", "start"),
+    "Workflows": (
+        *("show", "block", "read", "context", "undo", "switch", "resume", "abandon"),
+        *("forget", "ignore", "follow", "unfollow"),
+    ),
+    "Other kinds of workflow": ("skill", "gate", "orchestrate", "pipeline"),
+    "What Holdfast sees and does": ("why", "preview", "inspect", "log", "doctor"),
+    "Around it": ("install", "uninstall", "statusline", "mcp", "completion"),
+    "Trying it": ("simulate", "demo", "hook", "payload"),
 }
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
@@ -55,6 +71,31 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         return [*(name for name in self.commands if name not in _MODULE_OF), *_MODULE_OF]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        unknown = not name.startswith("-") and self.get_command(ctx, name) is None
+        if (
+            unknown and not ctx.resilient_parsing
+        ):  # click would look among those of this module alone
+            near = get_close_matches(name, self.list_commands(ctx), 1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"No such command {name!r}.{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        listed = {name for names in _SECTIONS.values() for name in names}
+        others = tuple(name for name in self.list_commands(ctx) if name not in listed)
+        for title, names in {**_SECTIONS, "Others": others}.items():
+            known = [(name, command) for name in names if (command := self.get_command(ctx, name))]
+            if known:
+                room = formatter.width - 6 - max(map(len, names))
+                with formatter.section(title):
+                    formatter.write_dl(
+                        [(name, command.get_short_help_str(room)) for name, command in known]
+                    )
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         module = _MODULE_OF.get(cmd_name)
@@ -88,7 +129,7 @@ def cli(ctx: click.Context) -> None:
 
 
 @cli.command("hook", add_help_option=True)
-@click.option("--part", type=click.IntRange(1), help="Answer with this part of the reading.")
+@click.option("--part", type=Whole(1), help="Answer with this part of the reading.")
 @click.option("--later", is_flag=True, help="Say nothing; do what nobody has to wait for.")
 @click.option(
     "--agent",

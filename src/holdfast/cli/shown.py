@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from holdfast.cli import terminal
 from holdfast.cli.terminal import put
+from holdfast.clock import ago, local
 from holdfast.formats.engine.workflow import Briefing, Workflow
 from holdfast.restoring import restore
 from holdfast.restoring.compactions import Survived
@@ -34,11 +37,13 @@ def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -
         _row("next", one_line(briefing.next_action))
     if briefing.gate:
         _row("gate", one_line(briefing.gate))
+    for line in briefing.left_open:
+        _row("left", one_line(line), terminal.WARNING)
     _reading(restore.reading_status(view, workflow))
     _reminders(briefing)
     if survived.count:
         _row("survived", str(survived))
-    _row("changed", f"{workflow.changed_at:%Y-%m-%d %H:%M} UTC")
+    _row("changed", local(workflow.changed_at))
     _saved(workflow)
     _row("project", whole=view.root)
     _row("chosen", why)
@@ -46,6 +51,18 @@ def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -
         _row("remark", one_line(workflow.remark), terminal.WARNING)
     for note in (*restore.cautions(view, workflow), *view.notes, *map(str, view.candidates)):
         _row("note", one_line(note), terminal.WARNING)
+
+
+def _facts(view: ProjectView, workflow: Workflow) -> Iterator[str]:
+    if workflow.briefing.next_action:
+        yield f"next: {one_line(workflow.briefing.next_action, 100)}"
+    if workflow.branch:
+        yield f"branch {one_line(workflow.branch, 60)}"
+    yield ago(workflow.changed_at, view.place.now)
+    if view.has(workflow):
+        yield "of this session"
+    elif last := view.last_elsewhere(workflow):
+        yield f"another session at work {ago(last, view.place.now)}"
 
 
 def _row(
@@ -95,15 +112,15 @@ def _saved(workflow: Workflow) -> None:
     if saver.startswith("holdfast "):
         saver = f"`{saver}`"
     by = f" by {saver}" if saver else ""
-    _row("saved", f"{workflow.saved_at:%Y-%m-%d %H:%M} UTC{by}")
+    _row("saved", f"{local(workflow.saved_at)}{by}")
     if workflow.behind:
         behind = "what is declared now is not saved yet; the next hook or command saves it"
         _row("behind", behind, terminal.WARNING)
     _row("state", whole=path)
 
 
-def entry(workflow: Workflow, *, chosen: bool) -> None:
-    """One line of a list, and the remark below it."""
+def entry(view: ProjectView, workflow: Workflow, *, chosen: bool) -> None:
+    """One line of a list, and below it what is next, its branch, its age and who is at work on it."""
     briefing = workflow.briefing
     sign = "* " if chosen else "  "
     facts = f"{briefing.count:>7}  {workflow.standing:<8}  {workflow.format}"
@@ -113,6 +130,7 @@ def entry(workflow: Workflow, *, chosen: bool) -> None:
         style = terminal.FAINT
     name = pad(one_line(workflow.name), min(room, 45))
     terminal.fixed(f"{sign}{name} {facts}", style)
+    put(" · ".join(_facts(view, workflow)), lead="    ", style=terminal.FAINT)
     if terminal.of_status(briefing.status) == terminal.BAD:
         put(briefing.status, lead="    ", style=terminal.BAD)
     if workflow.behind and workflow.standing == "active":

@@ -17,17 +17,18 @@ from holdfast.cli import shown, terminal
 from holdfast.cli.app import (
     App,
     Move,
+    Whole,
     add_moves,
     agreed,
     dump,
     json_option,
-    name_argument,
     pairs,
     pass_app,
     refuse_options_of_others,
     say,
     say_aside,
     take_up,
+    workflow_name,
 )
 from holdfast.cli.terminal import put
 from holdfast.errors import IllegalMove
@@ -91,9 +92,7 @@ _OPTIONS_OF_OTHERS = {"phases", "tasks", "checkpoints"}
 @click.option("-t", "--task", "tasks", multiple=True, metavar="TEXT", help="A task, in its order.")
 @click.option("--title", help="A dev's title; by default from the file's name.")
 @click.option("--feature", "feature_file", metavar="FILE", help="The feature of a tdd's task.")
-@click.option(
-    "--number", "task_index", type=click.IntRange(1), help="Its number in the dev's tasks."
-)
+@click.option("--number", "task_index", type=Whole(1), help="Its number in the dev's tasks.")
 @click.option("--test-command", help="The command that a tdd runs.")
 @click.option("--phases", metavar="A,B,C", help="For a skill that has its own.")
 @click.option("--checkpoint", "checkpoints", multiple=True, metavar="NAME", help="The same.")
@@ -151,7 +150,7 @@ def _features(place: Place, text: str) -> list[str] | None:
 
 
 @skill.command()
-@name_argument()
+@workflow_name()
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @pass_app
 def resume(app: App, name: str | None, yes: bool) -> None:
@@ -198,7 +197,7 @@ def _overview(view: ProjectView, workflow: Workflow, seen: SkillRun) -> None:
 
 
 @skill.command()
-@name_argument()
+@workflow_name()
 @click.option("--force", "although", metavar="REASON", help="End it although work is left.")
 @pass_app
 def complete(app: App, name: str | None, although: str | None) -> None:
@@ -209,7 +208,7 @@ def complete(app: App, name: str | None, although: str | None) -> None:
 
 
 @skill.command()
-@name_argument()
+@workflow_name()
 @click.option("--reason", help="Why.")
 @pass_app
 def abandon(app: App, name: str | None, reason: str | None) -> None:
@@ -287,7 +286,7 @@ def list_all(app: App, as_json: bool) -> None:
     if not ordered:
         put("See: holdfast why", whole=f"No workflows of skills in {view.root}.")
     for workflow, seen in listed:
-        shown.entry(workflow, chosen=workflow is choice.chosen)
+        shown.entry(view, workflow, chosen=workflow is choice.chosen)
         is_active = workflow.standing == "active"
         stands = summary.headline(seen.position) if is_active else seen.file.state.workflow.status
         put(f"{workflow.handle}: {stands}", lead="    ", style=terminal.FAINT)
@@ -301,7 +300,7 @@ def _entry(workflow: Workflow, file: StateFile) -> dict[str, Any]:
 
 @skill.command()
 @json_option
-@name_argument()
+@workflow_name()
 @pass_app
 def show(app: App, name: str | None, as_json: bool) -> None:
     """How far a workflow is; with --json the state itself."""
@@ -355,7 +354,7 @@ def _findings(_: click.Context, __: click.Parameter, values: Sequence[str]) -> d
 
 _PASSED = click.option("--passed/--failed", default=None, help="How it ended.")
 _PHASE = click.argument("phase", required=False)
-_NUMBER = click.argument("number", type=click.IntRange(1), required=False)
+_NUMBER = click.argument("number", type=Whole(1), required=False)
 _COMMIT = click.option("--commit", metavar="SHA", help="The commit.")
 _REASON = click.argument("reason")
 
@@ -391,7 +390,7 @@ MOVES = (
         tasks.complete_task_phase,
         "advanced",
         click.argument("phase", type=click.Choice(TDD_PHASES), required=False),
-        click.option("--task", "number", type=click.IntRange(1), help="If several are begun."),
+        click.option("--task", "number", type=Whole(1), help="If several are begun."),
     ),
     Move("task complete", tasks.complete_task, "advanced", _NUMBER, _COMMIT),
     Move(
@@ -418,7 +417,7 @@ MOVES = (
         "noted",
         click.argument("path"),
         click.option("--phase", metavar="PHASE", help="By default the current one."),
-        click.option("--lines", type=click.IntRange(0), help="How many were added."),
+        click.option("--lines", type=Whole(0), help="How many were added."),
     ),
     Move("tdd done", moves.complete_phase, "advanced", _COMMIT),
     Move("tdd next", tasks.next_cycle, "advanced"),

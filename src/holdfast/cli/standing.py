@@ -6,7 +6,7 @@ import shlex
 
 import click
 
-from holdfast.cli.app import App, name_argument, pass_app, say, take_up
+from holdfast.cli.app import App, complete_path, pass_app, say, take_up, workflow_name
 from holdfast.clock import iso
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.formats.canonical import files, lifecycle, matching
@@ -23,21 +23,58 @@ from holdfast.workflows.sync import ProjectView
 
 
 @click.command()
-@name_argument()
+@workflow_name()
+@click.option("--force", is_flag=True, help="Also before a gate whose boxes are open.")
 @pass_app
-def complete(app: App, name: str | None) -> None:
+def complete(app: App, name: str | None, force: bool) -> None:
     """End the workflow, as its format asks for, so that it stays ended."""
+    _end(app, name, "completed", force=force)
+
+
+@click.command()
+@workflow_name()
+@pass_app
+def abandon(app: App, name: str | None) -> None:
+    """Give the workflow up. It stays ended, like a completed one; `holdfast undo` brings it back."""
+    _end(app, name, "abandoned")
+
+
+def _end(app: App, name: str | None, how: str, *, force: bool = False) -> None:
     view = app.change(save=False)
     if name and (ended := _live_or_ended(view, name)[1]):
         raise lifecycle.already_ended(ledger.load(view.place.store).finished[ended])
-    workflow = app.to_change(view, name)
-    for line in format_of(workflow).complete(view.place, workflow):
+    is_complete = how == "completed"
+    workflow = app.to_change(view, name) if is_complete else app.general(view, name)
+    if workflow.format == GENERAL:
+        lines = FORMAT.complete(view.place, workflow, how, force=force)
+    else:
+        lines = format_of(workflow).complete(view.place, workflow)
+    for line in lines:
         say(line)
     sync.put_down(view, workflow)
 
 
 @click.command()
-@name_argument(ended=True)
+@workflow_name(required=True, ended=True)
+@pass_app
+def forget(app: App, name: str) -> None:
+    """Delete what is kept of NAME, which has ended. Nothing brings it back after that."""
+    view = app.change()
+    live, ended = _live_or_ended(view, name)
+    if not ended:
+        found = f"{live.name!r} has not ended" if live else f"no workflow called {name!r} has ended"
+        hint = (
+            "End it with `holdfast complete` or `holdfast abandon`."
+            if live
+            else "See holdfast list --all."
+        )
+        raise IllegalMove(found, hint=hint)
+    stone = lifecycle.forget(view.place, ended)
+    say(f"Workflow forgotten: {stone.name}, {stone.how} on {stone.at[:10]}.")
+
+
+@click.command()
+@workflow_name(ended=True)
 @pass_app
 def undo(app: App, name: str | None) -> None:
     """Go back to the state before the last change, or take back the last `complete`.
@@ -66,11 +103,11 @@ def undo(app: App, name: str | None) -> None:
 
 
 @click.command()
-@name_argument(required=True)
+@workflow_name(required=True)
 @pass_app
 def switch(app: App, name: str) -> None:
     """Make NAME the workflow of this session."""
-    app.this_session("switch")
+    app.this_session("switch", "switch", name)
     view = app.change()
     workflow = app.to_change(view, name)
     if workflow.standing not in {"active", "stale"}:
@@ -82,7 +119,7 @@ def switch(app: App, name: str) -> None:
 
 
 @click.command()
-@name_argument(ended=True)
+@workflow_name(ended=True)
 @pass_app
 def resume(app: App, name: str | None) -> None:
     """Continue a workflow in this session and print where it stands.
@@ -138,7 +175,7 @@ def _live_or_ended(view: ProjectView, name: str) -> tuple[Workflow | None, str |
 
 
 @click.command()
-@name_argument()
+@workflow_name()
 @pass_app
 def ignore(app: App, name: str | None) -> None:
     """Ignore a workflow: neither save nor restore it until `holdfast resume`."""
@@ -150,7 +187,7 @@ def ignore(app: App, name: str | None) -> None:
 
 
 @click.command()
-@click.argument("path")
+@click.argument("path", shell_complete=complete_path)
 @pass_app
 def follow(app: App, path: str) -> None:
     """Follow the plan at PATH in every session, whatever it says of its status.
@@ -177,7 +214,7 @@ def follow(app: App, path: str) -> None:
 
 
 @click.command()
-@click.argument("path")
+@click.argument("path", shell_complete=complete_path)
 @pass_app
 def unfollow(app: App, path: str) -> None:
     """Leave the plan at PATH alone, in every session: it is neither restored nor mentioned any more.

@@ -48,6 +48,7 @@ class Settings(NamedTuple):
     gate: str = "remind"
     observe: bool = True
     guard: str = "off"
+    write_back: bool = True
 
     def restores(self, source: str) -> str:
         """What a SessionStart with *source* does: full, line or off."""
@@ -62,6 +63,7 @@ _OFF: Mapping[str, object] = {
     "reading": "list",
     "gate": "off",
     "guard": "off",
+    "write_back": False,
 }
 
 
@@ -187,4 +189,5 @@ _CHECKS: dict[str, _Check] = {
     "gate": _one_of("off", "remind", "block"),
     "observe": (_is_flag, "true or false"),
     "guard": _one_of("off", "subagents", "all"),
+    "write_back": (_is_flag, "true or false"),
 }

@@ -161,7 +161,8 @@ def _action(briefing: Briefing, situation: Situation) -> str:
     commands = ", ".join(f"`{command}`" for command in briefing.kept_with)
     steps = [
         _comes_next(briefing)
-        or f"The work continues in {_place(briefing, ', ')}; nothing before it is to be repeated.",
+        or f"The work continues in {_place(briefing, ', ')}; {_before(briefing)}",
+        *_left_open(briefing),
         f'The first reply acknowledges this: "{acknowledgement(briefing)}".',
         *_reading_steps(situation.plan),
         "Before the next change, the reply confirms the phase and the context.",
@@ -184,6 +185,19 @@ def _action(briefing: Briefing, situation: Situation) -> str:
 def notes(remarks: Sequence[str]) -> str:
     """What the agent has to know of the state of a workflow, restored or not, in one line each."""
     return "\n".join(f"Note: {one_line(remark, 300)}" for remark in remarks[:_NOTES])
+
+
+def _before(briefing: Briefing) -> str:
+    if briefing.left_open:
+        return "what is done before it is not to be repeated."
+    return "nothing before it is to be repeated."
+
+
+def _left_open(briefing: Briefing) -> Iterator[str]:
+    """What a command went past, which is not done only because the work is further on."""
+    if briefing.left_open:
+        left = "; ".join(one_line(line, 600) for line in briefing.left_open[:_NOTES])
+        yield f"Not done yet, though the work went past it: {left}. The person is asked when."
 
 
 def _comes_next(briefing: Briefing) -> str:
@@ -330,6 +344,18 @@ def for_person(briefing: Briefing, verb: str, opening: str = "") -> str:
     if briefing.next_action:
         return f"{line}. Next: {one_line(briefing.next_action, 160)}"
     return line
+
+
+def at_a_glance(briefing: Briefing, others: int) -> str:
+    """For the person at the start of a session: where it stands, what is next, how many *others* there are."""
+    facts = [f"{one_line(briefing.name, 120)} {briefing.count}"]
+    if briefing.status != "in_progress":
+        facts.append(briefing.status.replace("_", " "))
+    if briefing.next_action:
+        facts.append(f"next: {one_line(briefing.next_action, 160)}")
+    if others:
+        facts.append(counted(others, "other"))
+    return " · ".join(facts)
 
 
 def in_one_line(briefing: Briefing) -> str:

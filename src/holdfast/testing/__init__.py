@@ -21,7 +21,7 @@ from holdfast.testing import simulate
 from holdfast.testing.simulate import Cycle, InProcess, InSubprocess, Session
 
 _KEPT = (
-    *("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP"),
+    *("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP", "TZ"),
     *("PYTHONPATH", "COVERAGE_PROCESS_START"),
 )
 

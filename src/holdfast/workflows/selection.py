@@ -90,8 +90,13 @@ def _first(active: Sequence[Workflow], circumstances: Circumstances) -> tuple[Wo
     if here:
         near = f"{first.name!r} of {first.branch!r} was changed at about the same time"
         return here, f"{origin(here)}, and it is of this branch, while {near}"
+    here = next(
+        (other for other in active if _is_of_this_branch(other, first, circumstances)), None
+    )
+    older = f", though {here.name!r} is of this branch: it is clearly older" if here else ""
     before = {"local": "that goes before all else", "plan": "it is the one edited last"}
-    return first, f"{origin(first)}, and {before.get(first.declared or '', 'it is the newest')}"
+    wins = before.get(first.declared or "", "it is the newest")
+    return first, f"{origin(first)}, and {wins}{older}"
 
 
 def origin(workflow: Workflow) -> str:
@@ -122,11 +127,17 @@ def _has_come_since(workflow: Workflow, claim: Session, circumstances: Circumsta
 
 def _goes_before(workflow: Workflow, first: Workflow, circumstances: Circumstances) -> bool:
     """Whether *workflow* goes before the *first*, being of this branch and hardly older."""
+    apart = _changed(first, circumstances) - _changed(workflow, circumstances)
+    is_near = apart < _ABOUT_THE_SAME_TIME.total_seconds()
+    return is_near and _is_of_this_branch(workflow, first, circumstances)
+
+
+def _is_of_this_branch(workflow: Workflow, first: Workflow, circumstances: Circumstances) -> bool:
+    """Whether *workflow* is of the branch, and the *first*, declared alike, is of another one."""
     branch = circumstances.branch
     if not branch or first.branch in {None, branch} or workflow.branch not in {None, branch}:
         return False
-    apart = _changed(first, circumstances) - _changed(workflow, circumstances)
-    return workflow.declared == first.declared and apart < _ABOUT_THE_SAME_TIME.total_seconds()
+    return workflow.declared == first.declared
 
 
 def _rank(workflow: Workflow, circumstances: Circumstances) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from holdfast.clock import Clock, ago
@@ -110,8 +110,11 @@ class ProjectView:
 
     def elsewhere(self, workflow: Workflow) -> str:
         """That another session works on *workflow* as well, in one line; empty where none does."""
-        if not self.session:
-            return ""
+        last = self.last_elsewhere(workflow) if self.session else None
+        return f"another session worked on it {ago(last, self.place.now)}" if last else ""
+
+    def last_elsewhere(self, workflow: Workflow) -> datetime | None:
+        """When another session last worked on *workflow*, if it may still be at work."""
         key = workflow.part_of or workflow.key
         heard = [
             sessions.last_heard(self.state_dir, other.id, self.place.store.inputs)
@@ -119,9 +122,7 @@ class ProjectView:
             if other.workflow == key
         ]
         last = max(filter(None, heard), default=None)
-        if last is None or self.place.now - last > _OF_INTEREST:
-            return ""
-        return f"another session worked on it {ago(last, self.place.now)}"
+        return last if last and self.place.now - last <= _OF_INTEREST else None
 
     def has(self, workflow: Workflow) -> bool:
         """Whether this session owns *workflow* already."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli.app import App, Move, add_moves, pass_app, say, take_up, workflow_option
+from holdfast.cli.app import App, Move, Whole, add_moves, pass_app, say, take_up, workflow_option
 from holdfast.formats.engine.document import iso_time
 from holdfast.formats.engine.format import Changed
 from holdfast.formats.engine.workflow import Place, Workflow
@@ -124,9 +124,7 @@ MOVES = (
         click.option(
             "--time", metavar="TIME", help="How long it took; by default since its start."
         ),
-        click.option(
-            "--iterations", type=click.IntRange(0), help="By default, as many as were counted."
-        ),
+        click.option("--iterations", type=Whole(0), help="By default, as many as were counted."),
         click.option("--file", "files", multiple=True, metavar="PATH", help="A file it modified."),
         click.option("--met", multiple=True, metavar="NAME", help="A criterion that is met."),
         click.option(
@@ -269,7 +267,7 @@ def approve_plan(app: App, doc: str | None, tasks: tuple[str, ...], name: str | 
 
 @orchestrate.command()
 @click.argument("url")
-@click.option("--phase", "number", type=click.IntRange(1), help="From 1; by default the last one.")
+@click.option("--phase", "number", type=Whole(1), help="From 1; by default the last one.")
 @click.option("--name", "title", help="Its name; by default from the task document.")
 @workflow_option
 @pass_app

@@ -10,15 +10,16 @@ import click
 from holdfast.cli.app import (
     App,
     Move,
+    Whole,
     add_moves,
     dump,
     json_option,
-    name_argument,
     pairs,
     pass_app,
     refuse_options_of_others,
     say,
     take_up,
+    workflow_name,
     workflow_option,
 )
 from holdfast.cli.terminal import fixed, line, put
@@ -37,8 +38,8 @@ _OPTIONS_OF = {
     GENERATION: {"scene", "blueprint"},
     PLANNING: {"level", "act", "chapter", "scene"},
 }
-_STEP = click.argument("step", type=click.IntRange(1))
-_WAITING_STEP = click.argument("step", type=click.IntRange(1), required=False)
+_STEP = click.argument("step", type=Whole(1))
+_WAITING_STEP = click.argument("step", type=Whole(1), required=False)
 _MODIFICATIONS = click.option(
     "--modify", "modifications", multiple=True, metavar="K=V", help="What has to change."
 )
@@ -98,8 +99,8 @@ def _tell_now(
 )
 @click.option("--blueprint", metavar="PATH", help="The blueprint of the scene that is generated.")
 @click.option("--level", type=click.Choice(definitions.LEVELS), help="Of a planning.")
-@click.option("--act", type=click.IntRange(1), help="Of a planning.")
-@click.option("--chapter", type=click.IntRange(1), help="Of a planning.")
+@click.option("--act", type=Whole(1), help="Of a planning.")
+@click.option("--chapter", type=Whole(1), help="Of a planning.")
 @click.option("--context", "pairs_given", multiple=True, metavar="K=V", help="For a custom one.")
 @click.option("--session", metavar="NAME", help='The session that it runs in; "global" for none.')
 @json_option
@@ -271,18 +272,16 @@ MOVES = (
         "resume",
         _resume,
         "resumed",
-        click.option(
-            "--from", "from_step", type=click.IntRange(1), help="Repeat it from this step on."
-        ),
+        click.option("--from", "from_step", type=Whole(1), help="Repeat it from this step on."),
         json_option,
-        which=name_argument(),
+        which=workflow_name(),
     ),
 )
 add_moves(pipeline, MOVES, _run)
 
 
 @pipeline.command()
-@name_argument()
+@workflow_name()
 @click.option("--reason", help="Why.")
 @json_option
 @pass_app

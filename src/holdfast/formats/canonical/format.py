@@ -28,6 +28,7 @@ from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.state import (
     EXPECTED,
+    LeftPhase,
     State,
     beyond_the_last,
     has_shape,
@@ -47,6 +48,7 @@ from holdfast.formats.engine.workflow import (
     Workflow,
 )
 from holdfast.records import ledger
+from holdfast.text.plaintext import one_line
 
 
 class Canonical(StateFormat[State, Merged, View]):
@@ -103,13 +105,14 @@ class Canonical(StateFormat[State, Merged, View]):
             phase_name=phase.name,
             phase_trouble=entry.phase_trouble,
             status=phase.status,
-            next_action=next_action,
+            next_action=next_action or (_ALL_DONE if entry.all_done else None),
             gate=gate,
+            left_open=tuple(_left_open(entry)),
             reading=tuple(state.required_reading),
             reminders=tuple(state.key_reminders),
             context=tuple(state.context.items()),
             state_path=place.store.relative(entry.file.path) if entry.file else None,
-            comes_next="" if entry.phase_trouble else _after(state),
+            comes_next="" if entry.phase_trouble else _after(entry),
             kept_with=() if phase.status == "blocked" else _KEPT_WITH,
             ended_with="holdfast complete",
         )
@@ -253,7 +256,19 @@ class Canonical(StateFormat[State, Merged, View]):
         known = before or Merged(matching.by_name(state.workflow), state)
         now = StateFile(path, b"", place.now.timestamp(), state)
         state = merge(place, now, known.group, known.key)
-        return self.write(self.look(place), known, state)
+        written = self.write(self.look(place), known, state)
+        return self._written_back(place, written)
+
+    def _written_back(self, place: Place, known: Merged) -> Merged:
+        """*known* once CLAUDE.local.md says the same, so that what it says now is no change."""
+        from holdfast.formats.canonical import writeback  # noqa: PLC0415  # no hook changes anything
+
+        if writeback.local(place, known):
+            found = self.look(place)
+            now = found.find(known.key)
+            if now and now.due:
+                return self.write(found, now, now.state)
+        return known
 
     def touch_move(self, state: State, at: str, /) -> State:
         if state.holdfast is None:
@@ -262,12 +277,17 @@ class Canonical(StateFormat[State, Merged, View]):
             update={"holdfast": state.holdfast.model_copy(update={"changed_at": at})}
         )
 
-    def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
+    def complete(
+        self, place: Place, workflow: Workflow, how: str = "completed", *, force: bool = False
+    ) -> tuple[str, ...]:
         from holdfast.formats.canonical import lifecycle  # noqa: PLC0415  # no hook ends anything
 
-        tombstone = lifecycle.complete(place, workflow.key)
-        line = f"Workflow completed: {workflow.name}. Its last state is in {tombstone.archive}"
-        lines, was = [line], workflow.briefing
+        tombstone, left = lifecycle.complete(place, workflow.key, how, force=force)
+        line = f"Workflow {how}: {workflow.name}. Its last state is in {tombstone.archive}"
+        lines, was = (
+            [line, *(f"It was left with {in_words(phase)}" for phase in left)],
+            workflow.briefing,
+        )
         if workflow.standing != "finished":
             where = f"phase {was.phase} of {was.phases} ({was.phase_name})"
             lines.append(
@@ -301,6 +321,8 @@ class Canonical(StateFormat[State, Merged, View]):
 
 # No hook reads a thousand copies for that; whoever works on another one is told of it then.
 _TOLD_OF_COPIES = 20
+_ALL_DONE = "all done: `holdfast complete`"
+_NAMED = 5  # open boxes of one phase
 _KEPT_WITH = ("holdfast phase next", "holdfast remind", "holdfast context")
 _ATTEMPTS = 5  # to save a state that somebody writes at the same moment
 
@@ -315,6 +337,9 @@ def _cautions(entry: Merged) -> Iterator[str]:
         said = source.phase if source.source == "plan" else None
         if said and said.current and (said.current, said.total) != (phase.current, phase.total):
             yield f"its plan says {said.current} of {said.total or '?'} ({source.path})"
+    local = entry.group.local if entry.group else None
+    if local and local.phase and local.phase.current not in {None, phase.current}:
+        yield f"{local.path} says phase {local.phase.current}; the saved state counts"
 
 
 def _try(survey: Survey, step: Callable[[], object]) -> bool:
@@ -349,9 +374,34 @@ def retire(place: Place, file: StateFile) -> None:
     store.forget(file.path)
 
 
-def _after(state: State) -> str:
-    """What comes after a completed phase that is not the last one."""
-    phase, kept = state.phase, state.holdfast
+def in_words(phase: LeftPhase) -> str:
+    """Which boxes of *phase* are open, and before which gate."""
+    named = "; ".join(one_line(item, 100) for item in phase.open_items[:_NAMED])
+    more = len(phase.open_items) - _NAMED
+    gate = f"; its gate: {one_line(phase.gate, 200)}" if phase.gate else ""
+    return (
+        f"open boxes in phase {phase.number}: {named}{f'; {more} more' if more > 0 else ''}{gate}"
+    )
+
+
+def _left_open(entry: Merged) -> Iterator[str]:
+    """What was passed while it was open, as far as it still is."""
+    kept, now = entry.state.holdfast, {phase.number: phase.open_items for phase in entry.planned}
+    for phase in kept.left or () if kept else ():
+        still = [
+            item for item in phase.open_items if item in now.get(phase.number, phase.open_items)
+        ]
+        if still and phase.number < entry.state.phase.current:
+            yield in_words(phase.model_copy(update={"open_items": still}))
+
+
+def _after(entry: Merged) -> str:
+    """What comes after the last box, or after a completed phase that is not the last one."""
+    phase, kept = entry.state.phase, entry.state.holdfast
+    if entry.all_done and phase.status == "in_progress":
+        return (
+            "Every box of the plan is ticked. If nothing else is to be done: `holdfast complete`."
+        )
     name = names_of(kept.phases).get(phase.current + 1) if kept else None
     following = f"phase {phase.current + 1}{f', {name}' if name else ''}"
     done = f"Phase {phase.current} of {phase.total} is completed"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holdfast import clock
@@ -15,14 +16,22 @@ from holdfast.errors import IllegalMove, NewerRecord, NoSuchWorkflow, StateUnrea
 from holdfast.files.regular import decode_json
 from holdfast.files.store import COMMAND_WAIT
 from holdfast.formats.canonical import format as canonical
-from holdfast.formats.canonical import matching
+from holdfast.formats.canonical import matching, writeback
 from holdfast.formats.canonical import view as views
 from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.format import FORMAT
 from holdfast.formats.canonical.matching import by_name, by_plan
 from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.sources.values import normal_reading
-from holdfast.formats.canonical.state import Bookkeeping, KnownPhase, State, blank, salvage
+from holdfast.formats.canonical.state import (
+    Bookkeeping,
+    KnownPhase,
+    LeftPhase,
+    State,
+    blank,
+    names_of,
+    salvage,
+)
 from holdfast.formats.canonical.view import Merged, View
 from holdfast.formats.engine.workflow import Place
 from holdfast.records import ledger
@@ -61,7 +70,13 @@ def start(place: Place, beginning: Beginning) -> Merged:
         if known is None and not beginning.apart:
             known = _by_plan(view, reading)
         if known and known.standing == "finished":  # begun anew, and not where it ended
-            known = known._replace(state=merge(place, None, known.group, known.key))
+            declared = merge(place, None, known.group, known.key)
+            is_local = known.group is not None and known.group.local is not None
+            if is_local and declared.phase.current == known.state.phase.current:
+                declared = _to_phase(
+                    declared, Step(1)
+                )  # a command has written there where it ended
+            known = known._replace(state=declared)
         state = _begun(place, beginning, reading, known)
         begun = Merged(known.key if known else key, state, group=known.group if known else None)
         for ended in {key, *begun.keys}:
@@ -111,16 +126,60 @@ def _begun(
 # The moves, from state to state.
 
 
-def to_phase(
-    state: State,
-    _at: str,
-    number: int | None = None,
-    *,
-    called: str | None = None,
-    status: str | None = None,
-    total: int | None = None,
-) -> State:
-    """The phase *number*, by default the next one. Its name is known from the plan or given."""
+class Step(NamedTuple):
+    """Where to go: to phase *number*, else to the next one. Its name is known from the plan or given."""
+
+    number: int | None = None
+    called: str | None = None
+    status: str | None = None
+    total: int | None = None
+    force: bool = False  # also past a gate whose boxes are open
+    tick: bool = False  # the boxes of the phase that is left
+
+
+def go(place: Place, key: str, step: Step) -> tuple[Merged, Sequence[LeftPhase]]:
+    """Take *step*, past which no open gate goes unsaid; what the workflow is then, and what was left open."""
+    with place.store.lock(COMMAND_WAIT):
+        known = canonical.find_changeable(views.look(place), key)
+        here = known.state.phase.current
+        moved = _to_phase(known.state, step)
+        if step.tick and writeback.tick(place, known, here):
+            known = canonical.find_changeable(views.look(place), key)
+            moved = _to_phase(known.state, step._replace(number=moved.phase.current))
+        left = left_open(known, here, moved.phase.current)
+        if not step.force:
+            refuse_open_gates(left, "To go on all the same: --force.")
+        kept = moved.holdfast
+        if kept and moved.phase.current > here:
+            passed = [*left, *(other for other in kept.left or () if other.number < here)]
+            kept = kept.model_copy(update={"left": passed or None})
+            moved = moved.model_copy(update={"holdfast": kept})
+        return FORMAT.put(place, known.path, moved, known), left
+
+
+def left_open(known: Merged, first: int, end: int) -> list[LeftPhase]:
+    """The phases from *first* up to before *end* that have open boxes, by the plan."""
+    phases, gate = known.planned, known.state.holdfast and known.state.holdfast.gate
+    return [
+        LeftPhase(
+            number=phase.number,
+            open_items=list(phase.open_items),
+            gate=phase.gate or (gate if phase.number == known.state.phase.current else None),
+        )
+        for phase in phases
+        if first <= phase.number < end and phase.open_items and not phase.done
+    ]
+
+
+def refuse_open_gates(left: Sequence[LeftPhase], otherwise: str) -> None:
+    """IllegalMove where a gate stands behind boxes that are open."""
+    gated = [canonical.in_words(phase) for phase in left if phase.gate]
+    if gated:
+        raise IllegalMove(f"a gate is open: {'; '.join(gated)}", hint=f"Tick them. {otherwise}")
+
+
+def _to_phase(state: State, step: Step) -> State:
+    number, called, status, total, *_ = step
     was = state.phase
     onward = number is None
     number = was.current + 1 if number is None else number
@@ -132,8 +191,7 @@ def to_phase(
                 hint="End the workflow with `holdfast complete`, or give a larger --total.",
             )
         raise IllegalMove(f"there is no phase {number} of {total}", hint="See --total.")
-    known = state.holdfast.phases if state.holdfast else []
-    names = {phase.number: phase.name for phase in known}
+    names = names_of(state.holdfast.phases) if state.holdfast else {}
     moved = number != was.current
     name = called or (names.get(number, f"Phase {number}") if moved else was.name)
     status = status or ("in_progress" if moved else was.status)
@@ -191,8 +249,13 @@ def note(
 # The end, and back from it.
 
 
-def complete(place: Place, key: str) -> Tombstone:
-    """Archive the last state, delete the file, and see that it does not come back by itself."""
+def complete(
+    place: Place, key: str, how: str = "completed", *, force: bool = False
+) -> tuple[Tombstone, Sequence[LeftPhase]]:
+    """Archive the last state, delete the file, and see that it does not come back by itself.
+
+    What is still open is told too. Not past an open gate without *force*; what is abandoned has none.
+    """
     store = place.store
     with store.lock(COMMAND_WAIT):
         view = views.look(place)
@@ -203,11 +266,17 @@ def complete(place: Place, key: str) -> Tombstone:
             resting = matching.resting(store, view.ledger, known.group, place.checkout)
             if resting:  # the tombstone of a workflow that markdown still declares
                 raise already_ended(resting[0])
+        left = list[LeftPhase]()
+        if how == "completed" and known.standing == "active":
+            phase = known.state.phase
+            left = left_open(known, phase.current, phase.total + 1)
+            if not force:
+                refuse_open_gates(left, "All the same: --force. To give it up: holdfast abandon.")
         name = by_name(known.name)
         older = [file for file in view.superseded if by_name(file.state.workflow) == name]
         canonical.refuse_newer(known.file, known.absorbed, *older)
         view.ledger.check()
-        tombstone = canonical.bury(place, known, "completed")
+        tombstone = canonical.bury(place, known, how)
         view.ledger.finished[key] = tombstone
         for ignored in known.keys:
             view.ledger.ignored.pop(ignored, None)
@@ -218,7 +287,7 @@ def complete(place: Place, key: str) -> Tombstone:
         if known.file:
             store.remove(known.file.path)
             store.forget(known.file.path)
-    return tombstone
+    return tombstone, left
 
 
 def already_ended(stone: Tombstone) -> IllegalMove:
@@ -266,9 +335,34 @@ def undo(place: Place, key: str) -> Merged:
             raise IllegalMove(f"the earlier state of {known.name!r} cannot be read")
         previous, _ = salvage(data, lambda: known.state)
         # The markdown has not changed by this: what we know of it stays as it is now.
-        began = {"created_at": known.state.created_at}
-        restored = previous.model_copy(update={"holdfast": known.state.holdfast, **began})
+        began, kept = {"created_at": known.state.created_at}, known.state.holdfast
+        if kept:  # nor has the branch that it is for
+            place = replace(place, branch=kept.branch)
+        restored = previous.model_copy(update={"holdfast": kept, **began})
         return FORMAT.put(place, known.path, restored, known)
+
+
+def forget(place: Place, key: str) -> Tombstone:
+    """Delete what is kept of a workflow that has ended: no command brings it back after that."""
+    store = place.store
+    with store.lock(COMMAND_WAIT):
+        view = views.look(place)
+        stone = view.ledger.finished.pop(key, None)
+        if stone is None:
+            raise NoSuchWorkflow("it is no longer among those that have ended")
+        declaring = [
+            said.path for known in view.entries if known.key == key for said in known.declarations
+        ]
+        if declaring:
+            raise IllegalMove(
+                f"{stone.name!r} is still declared in {' and '.join(declaring)}, and would come back",
+                hint="Take it out of there first.",
+            )
+        ledger.save(store, view.ledger)
+        archive = store.root / stone.archive
+        if archive.parent == store.private / "archive":  # the record may have come with a clone
+            store.remove(archive, folder_too=False)
+    return stone
 
 
 def ended_since(place: Place, moment: str) -> str | None:

@@ -21,7 +21,7 @@ from holdfast.formats.canonical import files, matching
 from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.matching import Declared, Matched
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.sources import Candidate, Declaration, Looked
+from holdfast.formats.canonical.sources import Candidate, Declaration, Looked, PlanPhase
 from holdfast.formats.canonical.state import LastStatement, State
 from holdfast.formats.engine.looking import Found, Unusable, standing_by_age, unreadable
 from holdfast.formats.engine.workflow import BY_HAND, CandidatePlan, Place, Standing
@@ -102,6 +102,19 @@ class Merged(NamedTuple):
             return ""
         unread = next((source.path for source in said if source.phase_unreadable), None)
         return f"{unread} does not say it readably" if unread else ""
+
+    @property
+    def planned(self) -> Sequence[PlanPhase]:
+        """The phases of the markdown, where they are counted as the state counts."""
+        phases = [phase for source in self.declarations for phase in source.phases]
+        fits = {phase.number for phase in phases} == {*range(1, self.state.phase.total + 1)}
+        return phases if fits else ()
+
+    @property
+    def all_done(self) -> bool:
+        """Whether the last phase is reached, and the markdown says of each that it is done."""
+        phase, planned = self.state.phase, self.planned
+        return phase.current == phase.total and bool(planned) and all(one.done for one in planned)
 
     @property
     def differs(self) -> bool:

@@ -35,6 +35,7 @@ class Briefing:
     status: str
     next_action: str | None = None
     gate: str | None = None
+    left_open: tuple[str, ...] = ()  # what a command went past, by phase
     reading: tuple[str, ...] = ()  # each with its @
     reminders: tuple[str, ...] = ()
     context: tuple[tuple[str, Any], ...] = ()  # values as JSON has them
@@ -138,10 +139,13 @@ class Place:
         return RowCache(self.user_folder)
 
     def branch_now(self, noted: str | None) -> str | None:
-        """The branch of a state that notes *noted*: the checked-out one, where that came from it."""
-        if noted in {None, self.branch}:
+        """The branch of a state that notes *noted*: the checked-out one, where that came from it or it is gone."""
+        if noted is None or noted == self.branch:
             return noted
-        return self.branch if noted == self._created_from else noted
+        folder = self.folder or str(self.root)
+        if noted == self._created_from or project.is_gone(folder, noted, self.store.inputs):
+            return self.branch
+        return noted
 
     def branch_mismatch(self, own: str | None) -> str | None:
         """That a state is for the branch *own* and not for the checked-out one, with the two options.

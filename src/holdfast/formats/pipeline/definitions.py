@@ -224,12 +224,16 @@ def parse(path: Path, raw: bytes) -> Definition:
     return Definition.model_validate(data)
 
 
+_PLACE = re.compile(r"^(step|phase)s\.(\d+)")  # a person counts steps from one
+
+
 def problems_in(data: object) -> tuple[str, ...]:
     """What is wrong with *data* as a definition."""
     try:
-        return tuple(problems(Definition.model_validate(data)))
+        wrong = tuple(problems(Definition.model_validate(data)))
     except ValidationError as error:
-        return problems_of(error)
+        wrong = problems_of(error)
+    return tuple(_PLACE.sub(lambda at: f"{at[1]} {int(at[2]) + 1}", line) for line in wrong)
 
 
 def problems(definition: Definition) -> Iterator[str]:

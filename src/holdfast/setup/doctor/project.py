@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.clock import local
 from holdfast.config import settings
 from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError, NoSuchWorkflow, StateOutOfReach, StateUnreadable
@@ -252,7 +253,7 @@ def examine_delivery(view: ProjectView) -> Iterator[Finding]:
     except HoldfastError as error:
         yield Finding("delivery", "note", "not known", error.cause)
         return
-    when = f"after the compaction of {found.compaction.at[:19]}Z"
+    when = f"after the compaction of {local(found.compaction.at)}"
     wrong = [f"{part.what} {part.became}" for part in found.pieces if part.became != "arrived"]
     if wrong:
         what = f"not all reached the model {when}"
@@ -275,10 +276,14 @@ def _nothing_due(view: ProjectView, path: Path) -> str:
 
 
 def _transcript(view: ProjectView) -> Path:
-    """Where this session, or else the last one that was restored here, is written down."""
-    for record in reversed([*hooklog.read(view.state_dir, view.root)]):
-        path = record.get("transcript")
-        is_own = not view.session or record.get("session") == view.session
-        if is_own and isinstance(path, str):
-            return Path(path)
+    """Where the last compaction is written down: of this session, else of any here.
+
+    What a person plays by hand names a transcript that is not there.
+    """
+    found = reversed([*hooklog.read(view.state_dir, view.root)])
+    known = [one for one in found if Path(str(one.get("transcript") or "")).is_file()]
+    own = [record for record in known if view.session and record.get("session") == view.session]
+    compacted = [record for record in (*own, *known) if record.get("source") == "compact"]
+    for record in (*compacted, *own, *known):
+        return Path(str(record["transcript"]))
     raise NoSuchWorkflow(f"no session is known for {view.root}", hint=_OTHER_TRANSCRIPT)

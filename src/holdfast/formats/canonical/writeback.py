@@ -1,0 +1,166 @@
+"""Write into the markdown what a command has done, so that it does not go on saying something else.
+
+Only the lines for phase and status in CLAUDE.local.md, and a plan's boxes where somebody asks for it. A line is changed
+only if the changed text then reads as it should, and everything else in it as before. What cannot be written stays as it
+is: the guidance says that the saved state counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+
+from holdfast.errors import StateChanged, StateUnreadable, StateUnwritable
+from holdfast.formats.canonical.files import LOCAL
+from holdfast.formats.canonical.sources import Declaration
+from holdfast.formats.canonical.sources.claude_local import read_local
+from holdfast.formats.canonical.sources.plan import read_plan
+from holdfast.formats.canonical.state import State
+from holdfast.formats.canonical.view import Merged
+from holdfast.formats.engine.workflow import Place
+
+_MOST_TRIED = 100  # texts that are read to see whether they say it
+_DECORATED = r"[\s>#*_|`+-]*"
+_PHASE = re.compile(
+    rf"({_DECORATED}(?:(?:current|workflow)\s+)?phase\b[*_`\s]*[:：|]?[*_`\s]*)(.*?)([\s*_`|]*)",
+    re.IGNORECASE,
+)
+_STATUS = re.compile(
+    rf"({_DECORATED}(?:(?:current|workflow|phase)\s+)?status\b[*_`\s]*[:：|][*_`\s]*)(.*?)([\s*_`|]*)",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"\d+(?P<between>\s*(?:/|of)\s*)\d+|\d+")
+_OPEN_BOX = re.compile(r"(\s*(?:[-*+]|\d+[.)])\s+\[) (\])")
+
+
+def local(place: Place, known: Merged) -> bool:
+    """Have CLAUDE.local.md say of phase and status what the state says; whether it was changed."""
+    declares = known.group and known.group.local
+    if not declares or not place.settings.write_back:
+        return False
+
+    def read(text: str) -> Declaration | None:
+        return read_local(
+            text.encode(), path=LOCAL, mtime=0.0, find_plan=lambda _: None
+        ).declaration
+
+    def edited(text: str) -> str | None:
+        before = read(text)
+        if before is None or _agrees(before, known.state):
+            return None
+        tried = islice(_versions(text, before, known.state), _MOST_TRIED)
+        return next((new for new in tried if _says_only(read(new), before, known.state)), None)
+
+    return _edit(place, LOCAL, edited)
+
+
+def _agrees(said: Declaration, state: State) -> bool:
+    mark, phase = said.phase, state.phase
+    return said.status in {None, phase.status} and (
+        mark is None
+        or (
+            mark.current in {None, phase.current}
+            and mark.total in {None, phase.total}
+            and mark.name in {None, phase.name}
+        )
+    )
+
+
+def _says_only(said: Declaration | None, before: Declaration, state: State) -> bool:
+    """Whether *said* agrees with the state, and is otherwise what was said *before*."""
+    if said is None or not _agrees(said, state) or (said.phase is None) != (before.phase is None):
+        return False
+    return said._replace(phase=before.phase, status=before.status) == before
+
+
+def _versions(text: str, before: Declaration, state: State) -> Iterator[str]:
+    """*text* with other values in one line for the phase, in one for the status, or in both."""
+    phase, status = state.phase, state.status.replace("_", " ")
+    called = f" - {phase.name}" if phase.name != f"Phase {phase.current}" else ""
+    old = (before.phase and before.phase.name) or ""
+
+    def counted(value: str) -> str:
+        return _COUNT.sub(
+            lambda found: (
+                f"{phase.current}"
+                + (found["between"] or "")
+                + f"{phase.total}" * bool(found["between"])
+            ),
+            value,
+            count=1,
+        )
+
+    def renamed(value: str) -> str:
+        if not old or old == phase.name:
+            return counted(value)
+        above, sign, behind = value.rpartition(old)
+        above = above if called else above.rstrip(" -–—:(")
+        return counted(above) + (phase.name if called else "") + behind if sign else ""
+
+    def whole(_: str) -> str:
+        return f"{phase.current}/{phase.total}{called}"
+
+    def worded(value: str) -> str:
+        if "_" in value:
+            return state.status
+        return status if value.islower() else status.title()
+
+    for change in (renamed, whole):
+        for version in _with_line(text, _PHASE, change):
+            yield version
+            yield from _with_line(version, _STATUS, worded)
+    yield from _with_line(text, _STATUS, worded)
+
+
+def _with_line(text: str, kind: re.Pattern[str], change: Callable[[str], str]) -> Iterator[str]:
+    """*text* with the value *change*d in one line of that *kind*, for each such line."""
+    lines = text.splitlines(keepends=True)
+    for at, line in enumerate(lines):
+        bare = line.rstrip("\r\n")
+        found = kind.fullmatch(bare[:1_000])
+        if found and found[2] and (value := change(found[2])):
+            new = found[1] + value + found[3] + line[len(bare) :]
+            yield "".join(chain(lines[:at], [new], lines[at + 1 :]))
+
+
+def tick(place: Place, known: Merged, number: int) -> bool:
+    """Tick the open boxes of phase *number* in the plan, and no others; whether there were any."""
+    plans = [said for said in known.declarations if said.source == "plan"]
+    return bool(plans) and _edit(place, plans[0].path, lambda text: _ticked(text, number))
+
+
+def _ticked(text: str, number: int) -> str | None:
+    def read(text: str) -> dict[int, tuple[str, ...]]:
+        said = read_plan(text.encode(), path="PLAN.md", mtime=0.0)
+        declared = said.declaration or said.closed
+        return {phase.number: phase.open_items for phase in declared.phases} if declared else {}
+
+    before, lines, changed = read(text), text.splitlines(keepends=True), False
+    for at, line in enumerate(lines):
+        if not before.get(number):
+            break
+        new = _OPEN_BOX.sub(r"\1x\2", line, count=1) if _OPEN_BOX.match(line) else line
+        if new == line:
+            continue
+        after = read("".join(chain(lines[:at], [new], lines[at + 1 :])))
+        fewer = len(after.get(number, ())) < len(before[number])
+        if fewer and {**after, number: ()} == {**before, number: ()}:
+            lines[at], before, changed = new, after, True
+    return "".join(lines) if changed else None
+
+
+def _edit(place: Place, path: str, edited: Callable[[str], str | None]) -> bool:
+    """Write what *edited* makes of the text at *path*; None changes nothing, and so does a link."""
+    store, file = place.store, place.root / path
+    try:
+        data, _ = store.read(file)
+        new = None if file.is_symlink() else edited(data.decode())
+    except (StateUnreadable, UnicodeDecodeError):
+        return False
+    with contextlib.suppress(StateUnwritable, StateChanged):  # it is told that it says otherwise
+        if new is not None:
+            store.write(file, new.encode(), expected=data)
+            return True
+    return False

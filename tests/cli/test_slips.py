@@ -1,0 +1,96 @@
+"""Slips: what somebody typed, word for word, and what it is answered with."""
+
+from __future__ import annotations
+
+import json
+
+import click
+import pytest
+
+from holdfast.cli.main import cli
+from holdfast.testing import Compactions, Project
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("stauts", "No such command 'stauts'. Did you mean 'status'?"),
+        ("compelte", "No such command 'compelte'. Did you mean 'complete'?"),
+        ("doctr", "No such command 'doctr'. Did you mean 'doctor'?"),
+        ("lst", "No such command 'lst'. Did you mean 'list'?"),
+        ("phase nxt", "No such command 'nxt'. Did you mean 'next'?"),
+        ("phase set two", "'two' is not a valid whole number."),
+        ("phase set 2.5", "'2.5' is not a valid whole number."),
+        ("log --last many", "'many' is not a valid whole number."),
+        ("start X --phases ,", "--phases names none"),
+        ("start X --phases=", "--phases names none"),
+        ("status Alpha -w Beta", "Two workflows are named: give NAME or -w NAME."),
+        ("switch", "Missing argument 'NAME'."),
+        ("forget", "Missing argument 'NAME'."),
+        ("switch Alpha", "In Claude Code, type `!holdfast switch Alpha`."),
+        ("read --excuse @a.md", "In Claude Code, type `!holdfast read --excuse @a.md`."),
+        ("complete", "several workflows are active: 'Beta', 'Alpha'"),
+    ],
+)
+def test_a_slip_gets_the_right_hint(typed: str, answer: str, holdfast_project: Project) -> None:
+    holdfast_project.run("start", "Alpha", "--phases", "A,B")
+    holdfast_project.run("start", "Beta", "--phases", "A,B")
+    before = holdfast_project.states()
+    done = holdfast_project.run(*typed.split(), check=False)
+    assert done.returncode in {1, 2}
+    assert answer in done.stderr
+    assert holdfast_project.states() == before
+
+
+@pytest.mark.parametrize("command", ["status", "show", "preview", "phase next", "resume", "ignore"])
+@pytest.mark.parametrize("given", [["Alpha"], ["-w", "Alpha"], ["alp"], ["--workflow", "alpha"]])
+def test_name_and_w_name_are_alike(
+    command: str, given: list[str], holdfast_project: Project
+) -> None:
+    holdfast_project.run("start", "Alpha", "--phases", "A,B")
+    holdfast_project.run("start", "Beta", "--phases", "A,B")
+    assert "Alpha" in holdfast_project.run(*command.split(), *given).stdout
+
+
+def test_help_lists_every_command_once_the_daily_ones_first(holdfast_project: Project) -> None:
+    shown = holdfast_project.run("--help").stdout
+    headings = [line for line in shown.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings[:2] == ["Options:", "Daily:"]
+    assert "Others:" not in headings
+    daily = shown.partition("Daily:\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in daily][:2] == ["status", "list"]
+    assert len(daily) == 6
+    listed = [
+        line.split()[0] for line in shown.partition("Daily:")[2].splitlines() if line[:2] == "  "
+    ]
+    assert sorted(listed) == sorted(cli.list_commands(click.Context(cli)))
+
+
+def test_times_are_in_the_local_zone_with_the_zone(
+    holdfast_project: Project, compaction_cycle: Compactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were in UTC; files still have them so."""
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    holdfast_project.run("start", "Alpha")
+    compaction_cycle(in_process=False)
+    assert " IST" in holdfast_project.run("status").stdout
+    assert " IST " in holdfast_project.run("log").stdout
+    assert holdfast_project.state()["created_at"].endswith("Z")
+
+
+def test_delivery_passes_over_what_a_person_played_by_hand(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It looked for the transcript of the last session, which never was."""
+    project = holdfast_project
+    project.declare("Alpha")
+    compaction_cycle(session="real")
+    compaction_cycle(session="by-hand")
+    boundary = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "timestamp": "2026-01-02T03:04:05Z",
+    }
+    path = project.write("real.jsonl", json.dumps(boundary) + "\n")
+    done = project.run("doctor", "--delivery", "--json", check=False)
+    assert json.loads(done.stdout)["transcript"] == str(path)
