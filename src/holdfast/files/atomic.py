@@ -65,11 +65,15 @@ def replace_file(
     sync_folder(folder)
 
 
-def remove_scraps(folder: str) -> None:
-    """Remove what `replace_file` did not get to rename from *folder*."""
+def remove_scraps(folder: str | int) -> None:
+    """Remove what `replace_file` did not get to rename, from *folder* or the open one of that number."""
     with os.scandir(folder) as left:
         for entry in left:
-            if entry.name.startswith(_SCRAP):
+            if not entry.name.startswith(_SCRAP):
+                continue
+            if isinstance(folder, int):
+                os.unlink(entry.name, dir_fd=folder)
+            else:
                 os.unlink(entry.path)
 
 

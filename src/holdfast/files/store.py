@@ -32,6 +32,8 @@ from filelock import FileLock, Timeout
 from holdfast.errors import AnyPath, StateChanged, StateLocked, StateUnreadable, StateUnwritable
 from holdfast.files.atomic import (
     APPENDING,
+    NO_LINK,
+    NO_WAIT,
     add,
     patiently,
     remove_scraps,
@@ -135,8 +137,17 @@ class Store:
 
     def _clear_up(self) -> None:
         """Remove what was being written by somebody who was killed: nobody else writes in the lock."""
+        folder = self.private / "tmp"
         with contextlib.suppress(OSError):
-            remove_scraps(str(self.private / "tmp"))
+            if os.unlink not in os.supports_dir_fd:
+                remove_scraps(str(folder))
+                return
+            # By the open folder, so that a link which takes its place meanwhile leads nowhere.
+            descriptor = os.open(folder, os.O_RDONLY | NO_LINK | NO_WAIT)
+            try:
+                remove_scraps(descriptor)
+            finally:
+                os.close(descriptor)
 
     def holds(self, path: Path) -> bool:
         """Whether *path*, wherever links lead it, lies in the project."""
@@ -391,12 +402,31 @@ class Store:
 
 
 def _rename_over(expected: bytes, temporary: str, path: str) -> None:
-    """Rename *temporary* over *path*; StateChanged unless that holds what is *expected*."""
-    if os.path.exists(path) and Path(path).read_bytes() == expected:
-        os.replace(temporary, path)
-    else:
-        os.unlink(temporary)
-        raise StateChanged(path)
+    """Rename *temporary* over *path*; StateChanged unless that held what is *expected* until then."""
+    # A second name of what is replaced, so that what somebody writes meanwhile can be put back.
+    before = f"{temporary}-before"
+    try:
+        os.link(path, before)
+    except OSError as error:
+        if error.errno == errno.EXDEV:
+            raise
+        before = path  # deleted, or on a file system without hard links
+    try:
+        if os.path.exists(path) and os.path.samefile(before, path) and _holds(before, expected):
+            os.replace(temporary, path)
+            if before == path or _holds(before, expected):
+                return
+            os.replace(before, path)
+    finally:
+        for left in {temporary, before} - {path}:
+            with contextlib.suppress(OSError):
+                os.unlink(left)
+    raise StateChanged(path)
+
+
+def _holds(path: str, expected: bytes) -> bool:
+    with open(path, "rb") as stream:
+        return stream.read() == expected
 
 
 def _is_below(path: str) -> bool:

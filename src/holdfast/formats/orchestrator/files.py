@@ -28,6 +28,7 @@ from holdfast.formats.orchestrator.model import State, has_shape, is_old
 
 FOLDER = ".claude"
 STATE = f"{FOLDER}/agent-state.json"
+LOST = f"{STATE}.lost"  # no file: the name of the copy of a state that is gone
 LEARNINGS = f"{FOLDER}/learnings.jsonl"
 LOCKS = f"{FOLDER}/locks.json"
 LATEST = f"{FOLDER}/checkpoint.json"
@@ -162,8 +163,11 @@ def copy_of_lost(store: Store) -> StateFile | None:
     path = store.root / STATE
     if store.exists(path):
         return None
-    copy = KIND.from_copy(store, path, (f"there is no {STATE} here",), None)
-    return copy if isinstance(copy, StateFile) and not copy.state.over else None
+    copies = (
+        KIND.from_copy(store, store.root / name, ("it is gone",), None) for name in (STATE, LOST)
+    )
+    found = next((copy for copy in copies if isinstance(copy, StateFile)), None)
+    return replace(found, path=path) if found and not found.state.over else None
 
 
 def good_snapshots(store: Store) -> Iterator[StateFile]:

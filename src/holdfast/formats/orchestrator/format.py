@@ -11,7 +11,7 @@ looked at, and signs of life are noted.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -88,14 +88,12 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
 
     # Saving.
 
-    def has_gone(self, found: Found[StateFile]) -> Callable[[str], bool]:
-        """The copy stays: where git has taken the state away, it is the way back."""
-        return lambda _: False
-
     def is_due(self, found: Found[StateFile]) -> bool:
         return super().is_due(found) or self._checkpoint_due(found)
 
     def save(self, found: Found[StateFile], survey: Survey) -> None:
+        if lost := files.copy_of_lost(found.place.store):
+            found.place.store.keep(found.place.root / files.LOST, lost.raw, None)
         super().save(found, survey)
         if self._checkpoint_due(found):
             from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415  # it uses FORMAT
@@ -167,6 +165,7 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
             if there:
                 aside = place.store.relative(self.set_aside(place, path))
                 lines.append(f"what lay there is kept in {aside}")
+            place.store.forget(place.root / files.LOST)
             return Changed(self.put(place, path, first), (*lines,))
 
     def note_phases(self, place: Place, run: StateFile, names: Sequence[str]) -> None:
