@@ -93,8 +93,8 @@ def test_a_state_that_is_out_of_reach_stays_where_it_is(error: str, arena: Arena
     arena.reset()
     before = arena.documents()
     ended = arena.do(PRE_COMPACT, doomed(Fate(opened, f"error={error}", from_then_on=True)))
-    assert ended.code == 1
-    assert len(ended.stderr.splitlines()) == 1
+    # The markdown is out of reach as well, so that there is nothing to save that could fail.
+    assert (ended.code, ended.stderr) == (0, "")
     assert arena.documents() == before
     arena.must(PRE_COMPACT)
     assert "phase 2 of 3: Build" in arena.must(COMPACTED).stdout
