@@ -150,3 +150,17 @@ def test_zsh_completes_workflows(project: Project) -> None:
     script = project.run("completion", "zsh").stdout
     (project.home / "_holdfast").write_text(script, encoding="utf-8")
     assert "holdfast show user-auth" in shell(project, "zsh", "-f", "-c", ZSH_IN_A_TERMINAL)
+
+
+def test_files_and_reminders_are_offered(project: Project) -> None:
+    """With or without the @ of required reading; a reminder only where it is to be taken out."""
+    project.write("docs/design.md", "text\n")
+    project.write("docs/.hidden", "")
+    project.run("remind", "Never skip the sitemap", "-w", "Größe")
+    assert in_bash(project, "read", "@do") == ["@docs/"]
+    assert in_bash(project, "read", "docs/") == ["docs/design.md"]
+    assert in_bash(project, "start", "X", "--read", "@docs/d") == ["@docs/design.md"]
+    named = ("remind", "-w", "Größe")
+    dropped = in_bash(project, *named, "--drop", "Nev")
+    assert " ".join(dropped) == "'Never skip the sitemap'"
+    assert in_bash(project, *named, "Nev") == []
