@@ -150,6 +150,41 @@ CASES: dict[str, tuple[list[Workflow], Circumstances, str]] = {
         Circumstances(NOW, claim=claim("a")),
         "b",
     ),
+    "a state that was written after CLAUDE.local.md": (
+        [
+            workflow("a", declared="local", declared_at=EDITED - 60),
+            workflow("b", changed_at=LATELY - timedelta(seconds=30)),
+            workflow("c", changed_at=LATELY),
+            workflow("d", declared="plan", declared_at=EDITED),
+        ],
+        Circumstances(NOW),
+        "c",
+    ),
+    "CLAUDE.local.md before a state that is older than its edit": (
+        [workflow("a", declared="local", declared_at=EDITED), workflow("b", changed_at=LATELY)],
+        Circumstances(NOW),
+        "a",
+    ),
+    "CLAUDE.local.md before a state that is older than the work on what it declares": (
+        [workflow("a", declared="local", changed_at=NOW), workflow("b", changed_at=LATELY)],
+        Circumstances(NOW),
+        "a",
+    ),
+    "CLAUDE.local.md before a later state that another session works on": (
+        [workflow("a", declared="local"), workflow("b", changed_at=LATELY)],
+        Circumstances(NOW, others=(other("b"),)),
+        "a",
+    ),
+    "CLAUDE.local.md before a later state that a command began, outside of a session": (
+        [workflow("a", declared="local"), workflow("b", changed_at=LATELY, saved_by="start")],
+        Circumstances(NOW),
+        "a",
+    ),
+    "CLAUDE.local.md before a state of the future": (
+        [workflow("a", declared="local"), workflow("b", changed_at=NOW + timedelta(days=1))],
+        Circumstances(NOW),
+        "a",
+    ),
     "CLAUDE.local.md before a later plan": (
         [
             workflow("a", declared="local", declared_at=1),

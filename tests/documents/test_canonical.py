@@ -215,6 +215,26 @@ def test_the_file_modified_last_is_read_after_another_one(
         assert names[path] in compaction_cycle(2).guidance.splitlines()[0]
 
 
+@pytest.mark.parametrize("begun", [True, False])
+def test_the_file_modified_last_is_read_though_claude_local_md_declares_another(
+    begun: bool, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It was written after that, before the session or in it, and no hook has seen it."""
+    by_the_document(holdfast_project)
+    moment = time.time() - 3 * 3600
+    os.utime(holdfast_project.root / "CLAUDE.local.md", (moment, moment))
+    if begun:
+        compaction_cycle.start("startup")
+    path = holdfast_project.write(PLACE, text("example-1-start"))
+    moment = time.time() - 600
+    if not begun:
+        os.utime(path, (moment, moment))
+        compaction_cycle.start("startup")
+    assert "Feature Implementation" in compaction_cycle().guidance.splitlines()[0]
+    why = holdfast_project.run("why", session="session-1").stdout
+    assert "this session works on it" in why
+
+
 @pytest.mark.needs("git")
 def test_the_file_modified_last_is_read_after_another_branch_was_checked_out(
     holdfast_project: Project, compaction_cycle: Compactions
@@ -334,19 +354,55 @@ def test_after_a_completed_phase_the_next_one_begins(
     assert "Phase 2 of 5 is completed: begin phase 3, with" in compaction_cycle().guidance
 
 
+def test_a_phase_that_is_not_started_is_begun(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Nothing goes on yet."""
+    phase = {"current": 2, "total": 5, "name": "Build", "status": "not_started"}
+    put(holdfast_project, state(phase=phase))
+    first = required_of(compaction_cycle().guidance)[0]
+    assert first == "1. Phase 2 of 5 is not started yet: begin it."
+
+
+def test_after_the_last_box_of_a_plan_the_whole_is_reviewed(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Though its status line still says that it runs; a new box is work again."""
+    phases = {"Design": ["x a"], "Build": ["x b"]}
+    holdfast_project.plan("001-user-auth", phases, title="Plan 001: User Auth")
+    done = "1. Every box of the plan is ticked. Review the whole, then `holdfast complete`."
+    assert required_of(compaction_cycle().guidance)[0] == done
+    phases["Build"].append("c")
+    holdfast_project.plan("001-user-auth", phases, title="Plan 001: User Auth")
+    going = "1. The work continues in phase 2 of 2, Build;"
+    assert required_of(compaction_cycle().guidance)[0].startswith(going)
+
+
 def test_what_cannot_be_sent_has_its_line_of_what_to_do(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
-    """A missing file, a folder, and an anchor, which is its file."""
+    """A missing file, a folder, one outside, one that is no text, and an anchor, which is its file."""
+    (holdfast_project.root / "logo.bin").write_bytes(bytes(range(256)))
     holdfast_project.write("docs/a.md", "the text of a\n")
     holdfast_project.write("docs/b#1.md", "the text of b\n")
-    reading = ["@gone.md", "@docs", "@docs/a.md#use", "@docs/a.md#limits", "@docs/b#1.md"]
+    reading = [
+        "@gone.md",
+        "@docs",
+        "@../x.md",
+        "@~/x.md",
+        "@logo.bin",
+        "@docs/a.md#use",
+        "@docs/a.md#limits",
+        "@docs/b#1.md",
+    ]
     put(holdfast_project, state(required_reading=reading))
     cycle = compaction_cycle()
     steps = required_of(cycle.guidance)
     for step in (
         "Missing: @gone.md. It is looked for, or the person is asked.",
         "A folder: @docs. What this phase needs in it is read.",
+        "Outside the project: @../x.md, @~/x.md. It is read from disk if the person agrees.",
+        "Not text: @logo.bin. The person is asked what is needed of it.",
         "Required for the section that is named above: @docs/a.md.",
     ):
         assert step in [line[3:] for line in steps]
@@ -471,7 +527,10 @@ def test_a_completed_workflow_that_is_still_there_is_told_to_the_agent(
     put(holdfast_project, state(phase=phase))
     (line,) = compaction_cycle().guidance.splitlines()
     assert line.startswith("Note: Workflow not restored: Feature Implementation (User Auth): ")
-    assert "Close it: holdfast complete 'Feature Implementation (User Auth)'" in line
+    assert (
+        "Review the whole, then close it: holdfast complete 'Feature Implementation (User Auth)'"
+        in line
+    )
 
 
 def test_a_damaged_state_without_a_copy_is_told_to_the_agent(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from holdfast.config.capabilities import USUAL
 from holdfast.formats.engine.workflow import Briefing, as_text
 from holdfast.patterns import pattern
-from holdfast.restoring.reading import FOLDER, MISSING, NOTHING_REQUIRED, Item, Plan, span
+from holdfast.restoring.reading import FOLDER, MISSING, NOTHING_REQUIRED, OUTSIDE, Item, Plan, span
 from holdfast.restoring.summary import LONGEST, REMINDER, Fact, text_of
 from holdfast.text.plaintext import NOTE_LIMIT, counted, fitted, one_line, shorten
 from holdfast.text.room import Room, units
@@ -232,6 +232,10 @@ def _reading_steps(plan: Plan) -> Iterator[str]:
         yield f"Missing: {named}. It is looked for, or the person is asked."
     if named := _named_again([item for item in plan.items if item.trouble == FOLDER]):
         yield f"A folder: {named}. What this phase needs in it is read."
+    if named := _named_again([item for item in plan.items if item.trouble == OUTSIDE]):
+        yield f"Outside the project: {named}. It is read from disk if the person agrees."
+    if named := _named_again([item for item in plan.items if item.cannot_be_shown]):
+        yield f"Not text: {named}. The person is asked what is needed of it."
     if named := _named_again([item for item in plan.items if item.sections]):
         yield f"Required for the section that is named above: {named}."
 

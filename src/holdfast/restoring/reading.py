@@ -61,9 +61,12 @@ class Item(NamedTuple):
         """
         if self.parts is not None or self.trouble in {MISSING, OUTSIDE, FOLDER, EMPTY, ATTACHED}:
             return False
-        if self.trouble == NOT_TEXT and not self.real.lower().endswith(_SHOWN_BY_READ):
-            return False
-        return self.inputs.has_something(self.real)
+        return not self.cannot_be_shown and self.inputs.has_something(self.real)
+
+    @property
+    def cannot_be_shown(self) -> bool:
+        """Whether it is no text, nor anything else that `Read` shows."""
+        return self.trouble == NOT_TEXT and not self.real.lower().endswith(_SHOWN_BY_READ)
 
     @property
     def mark(self) -> str:

@@ -4,9 +4,11 @@ A session gets, first hit wins:
 1. what CLAUDE.local.md has come to declare, if the session was on what that declared before;
 2. the newest state that was changed, or declared anew, since the session last worked, unless another session has it;
 3. the workflow that it last worked on: that it changed, by a command or by hand, or was restored into;
-4. the one declared now: CLAUDE.local.md before plans, the latest edited plan first;
-5. the newest by the last change of an agent or a person.
-In 4 and 5, of two that were changed at about the same time the one of the checked-out branch goes first. What
+4. where CLAUDE.local.md declares one: the newest state that was written since, by hand or by another tool, is declared
+   nowhere, and is no other session's;
+5. the one declared now: CLAUDE.local.md before plans, the latest edited plan first;
+6. the newest by the last change of an agent or a person.
+In 5 and 6, of two that were changed at about the same time the one of the checked-out branch goes first. What
 CLAUDE.local.md declares belongs to the session that was on what that declared before. A part of another workflow
 is never chosen: that one tells it along.
 """
@@ -22,7 +24,7 @@ from typing import NamedTuple
 from holdfast import clock
 from holdfast.errors import NoSuchWorkflow
 from holdfast.formats import signs
-from holdfast.formats.engine.workflow import Workflow
+from holdfast.formats.engine.workflow import BY_HAND, Workflow
 from holdfast.records.session import Session
 
 _ABOUT_THE_SAME_TIME = timedelta(minutes=10)
@@ -86,6 +88,9 @@ def _first(active: Sequence[Workflow], circumstances: Circumstances) -> tuple[Wo
     first = active[0]
     if len(active) == 1:
         return first, f"it is the only active one: {origin(first)}"
+    written = next((other for other in active if _came_after(other, first, circumstances)), None)
+    if written:
+        return written, f"it was changed after CLAUDE.local.md, which declares {first.name!r}"
     here = next((other for other in active if _goes_before(other, first, circumstances)), None)
     if here:
         near = f"{first.name!r} of {first.branch!r} was changed at about the same time"
@@ -111,7 +116,7 @@ def origin(workflow: Workflow) -> str:
 def _has_come_since(workflow: Workflow, claim: Session, circumstances: Circumstances) -> bool:
     """Whether *workflow* was changed, or declared anew, since *claim*, by no other session."""
     since, others = clock.parse(claim.since), circumstances.others
-    taken = any(workflow.key in {other.workflow, *other.before} for other in others)
+    taken = _is_taken(workflow, others)
     followed = workflow.declared == "local" and any(other.follows for other in others)
     if since is None or workflow.key == claim.workflow or taken or followed:
         return False
@@ -123,6 +128,21 @@ def _has_come_since(workflow: Workflow, claim: Session, circumstances: Circumsta
     begun = workflow.created_at or workflow.changed_at
     is_new = begun > since or (changed and begun >= since.replace(microsecond=0))
     return is_new and workflow.declared_at > since.timestamp()
+
+
+def _is_taken(workflow: Workflow, others: Sequence[Session]) -> bool:
+    """Whether another session works on *workflow*, or has worked on it."""
+    return any(workflow.key in {other.workflow, *other.before} for other in others)
+
+
+def _came_after(workflow: Workflow, first: Workflow, circumstances: Circumstances) -> bool:
+    """Whether somebody wrote the state of *workflow* after *first*, which CLAUDE.local.md declares."""
+    if workflow.declared or first.declared != "local" or _is_taken(workflow, circumstances.others):
+        return False
+    if workflow.saved_by not in {None, BY_HAND}:  # by a command, whose session has it
+        return False
+    last = max(first.declared_at, first.changed_at.timestamp())
+    return last < workflow.changed_at.timestamp() <= circumstances.now.timestamp()
 
 
 def _goes_before(workflow: Workflow, first: Workflow, circumstances: Circumstances) -> bool:

@@ -396,12 +396,12 @@ def _left_open(entry: Merged) -> Iterator[str]:
 
 
 def _after(entry: Merged) -> str:
-    """What comes after the last box, or after a completed phase that is not the last one."""
+    """What comes next where that is not to go on in the phase."""
     phase, kept = entry.state.phase, entry.state.holdfast
+    if phase.status == "not_started":
+        return f"Phase {phase.current} of {phase.total} is not started yet: begin it."
     if entry.all_done and phase.status == "in_progress":
-        return (
-            "Every box of the plan is ticked. If nothing else is to be done: `holdfast complete`."
-        )
+        return "Every box of the plan is ticked. Review the whole, then `holdfast complete`."
     name = names_of(kept.phases).get(phase.current + 1) if kept else None
     following = f"phase {phase.current + 1}{f', {name}' if name else ''}"
     done = f"Phase {phase.current} of {phase.total} is completed"

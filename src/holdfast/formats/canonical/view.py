@@ -233,7 +233,9 @@ class View(Found[Merged]):
         elif not group and closed:
             remark = f"{closed}. Close it: holdfast complete {name!r}"
         elif known.file and known.state.finished:
-            remark = f"all phases completed. Close it: holdfast complete {name!r}"
+            remark = (
+                f"all phases completed. Review the whole, then close it: holdfast complete {name!r}"
+            )
         else:
             is_declared = group and group.key not in self.suggested
             standing, remark = ("active", "") if is_declared else standing_by_age(known, self.place)
