@@ -39,12 +39,16 @@ from holdfast.workflows.sync import ProjectView
 
 def _facts(workflow: Workflow) -> dict[str, Any]:
     declared_at = iso(from_mtime(workflow.declared_at)) if workflow.declared else None
-    made = {"name", "brief"}  # the briefing has both
+    made, briefing = {"name", "brief"}, workflow.briefing  # which has both
     names = (field.name for field in fields(workflow) if field.name not in made)
     return {
         **{name: getattr(workflow, name) for name in names},
         "declared_at": declared_at,
-        "briefing": {**asdict(workflow.briefing), "context": dict(workflow.briefing.context)},
+        "briefing": {
+            **asdict(briefing),
+            "phase_name": briefing.phase_title,
+            "context": dict(briefing.context),
+        },
     }
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from holdfast.formats.canonical.sources import Candidate, Declaration, Looked, statuses, values
 from holdfast.formats.canonical.sources.document import field_of, open_document
 from holdfast.formats.canonical.sources.notes import FieldValue, Stated, stated_in
-from holdfast.formats.canonical.sources.phase_marks import stated_status
+from holdfast.formats.canonical.sources.phase_marks import phase_of, stated_status
 from holdfast.formats.canonical.sources.words import SIGNS, Word
 from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
@@ -50,7 +50,7 @@ def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> 
 
 def _declared(
     local: _Local, path: str, mtime: float, find_plan: FindPlan
-) -> tuple[Declaration, tuple[str | None, str | None]]:
+) -> tuple[Declaration, tuple[str | None, ...]]:
     """What it declares, and what of it could not be understood."""
     stated = local.stated
     listed = stated.front_reading or stated.reading
@@ -74,7 +74,10 @@ def _declared(
         gate=stated.value("gate"),
         plan=plan,
     )
-    return declaration, (stated.phase_problem, plan_problem)
+    most, listed_files = values.MOST_ITEMS, len(set(listed))
+    too_many = f"{listed_files} files to read are declared, the first {most} count"
+    problems = (stated.phase_problem, plan_problem, too_many if listed_files > most else None)
+    return declaration, problems
 
 
 class _Local(NamedTuple):
@@ -207,8 +210,8 @@ def _name_of_session(status: str, about: str, stated: Stated) -> str:
     ]
     for text in texts:
         name = _CUT.split(text.strip(f"{statuses.SEPARATORS}()*_` "), maxsplit=1)[0]
-        if name := values.tidy(statuses.without_status(name)):
-            return name
+        if name and not phase_of(name).current:
+            return values.tidy(statuses.without_status(name))
     return posixpath.splitext(posixpath.basename(values.bare(stated.value("plan") or "")))[0]
 
 

@@ -180,6 +180,7 @@ def _boxed(line: Line) -> Line:
         if word is None:
             return line
         text, checked = text[box.end() :], word == "completed"
+        word = word if text or checked else "cancelled"  # what stood there is struck out
     elif checked is None:
         if not text or text[0] not in _IN_PLACE_OF_BOX:
             return line

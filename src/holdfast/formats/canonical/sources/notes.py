@@ -253,6 +253,8 @@ class _Collector:
             if states and value and not (key == "phase" and _is_step(line, value)):
                 self._state(key, value, line)
             return
+        if key == "context" and value:
+            return  # "**Context**: we had to decide" is a sentence
         self.section, self.opened = key, line
         if values.is_unfilled(value):
             return

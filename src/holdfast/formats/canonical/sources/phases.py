@@ -250,9 +250,13 @@ def _with_cells(start: Start, cells: Mapping[str, str], own: str) -> Start:
     return start._replace(word=status_in_row(cells) or start.word, boundary="indent")
 
 
+def status_cell(cells: Mapping[str, str]) -> str:
+    return next((cells[label] for label in _STATUS_LABELS if label in cells), "")
+
+
 def status_in_row(cells: Mapping[str, str]) -> Word | None:
     """What the column of statuses says."""
-    status = next((cells[label] for label in _STATUS_LABELS if label in cells), "")
+    status = status_cell(cells)
     if status.casefold() in {"[x]", "x", "yes"}:
         return "completed"
     return statuses.part_status(status) if status else None
@@ -334,7 +338,8 @@ def _bold_items(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
     """Items or lines "**Build**" that have boxes below, or a status behind."""
     number, title, name, word = 0, None, "", None
     for line in [*lines, Line(0, "", 1)]:
-        match = _BOLD.match(line.text) if line.checked is None and not line.level else None
+        is_plain = line.checked is None and not line.level and not field_of(line)
+        match = _BOLD.match(line.text) if is_plain else None
         if title and line.checked is not None and (line.indent > title.indent or not title.item):
             number += 1
             yield (
@@ -744,7 +749,10 @@ def _complete(phases: dict[int, Phase], others: dict[int, Phase]) -> None:
         same = phases.get(other.number)
         if (
             same
-            and same.title.casefold() == other.title.casefold()
+            and (
+                not any(start.name for start in other.starts)
+                or same.title.casefold() == other.title.casefold()
+            )
             and (other.word or not same.has_evidence)
         ):
             same.sections += other.sections

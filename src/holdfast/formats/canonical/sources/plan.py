@@ -24,6 +24,7 @@ from holdfast.formats.canonical.sources.phases import (
     is_column,
     phases_of,
     start_of,
+    status_cell,
     status_in_row,
     steps_of,
 )
@@ -46,6 +47,10 @@ _CHANGES = pattern(
     r"\b(?:add|adds|create|creates|created|write|update|updated|edit|extend|modify|change|changes|rewrite|rename|move|delete|remove|fix|document|generate|output|save|append|new)\b",
     re.IGNORECASE,
 )
+_READS = pattern(
+    r"\b(?:see|read|follow|refer|consult|review|per|siehe|lies|voir|lire|ver|leer|vedi|см)\b",
+    re.IGNORECASE,
+)
 
 
 def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
@@ -56,7 +61,15 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
     if named := values.template_name(path):
         return Looked(path, None, f"a template, by its name {values.quoted(named)}, is no workflow")
     plan = _Plan(document, path, mtime)
-    more = values.joined(plan.stated.phase_problem, document.problem)
+    if values.is_template(plan.name):
+        return Looked(path, None, f"its title {values.quoted(plan.name)} is a placeholder")
+    listed = len(set(plan.stated.listed))
+    too_many = (
+        f"{listed} files to read are declared, the first {_MOST_PATHS} count"
+        if listed > _MOST_PATHS
+        else None
+    )
+    more = values.joined(plan.stated.phase_problem, too_many, document.problem)
     word, found = plan.status
     if word in _RUNS and found:
         said = word.replace("_", " ")
@@ -97,7 +110,7 @@ class _Plan:
         phases = phases_of(lines)
         if self.columns and not any(phase.has_evidence for phase in phases.listed):
             phases = Phases([], frozenset(), "")  # the columns of a board tell where the work is
-        stated = stated_in(front, lines, phases.within)
+        stated = stated_in(front, lines, phases.within, counts=not phases.listed)
         if phases.listed or self.columns or not (steps := steps_of(lines)).listed:
             return phases, stated
         # They are the phases, unless a phase is stated which they may be the steps of.
@@ -148,13 +161,17 @@ class _Plan:
                         line = section.worded if section.word == wanted else section.line
                         yield wanted, FieldValue(line.text, line.number)
         for line in self.lines:
-            is_open = line.word == "in_progress" and line.checked is False
-            if is_open or (line.cells and status_in_row(line.cells) == "in_progress"):
+            if line.word == "in_progress" and line.checked is False:
                 yield "in_progress", FieldValue(line.text, line.number)
+        rows = self.rows
+        if len({word for word, _ in rows}) > 1:
+            running = (line for word, line in rows if word == "in_progress")
+            yield from (("in_progress", FieldValue(line.text, line.number)) for line in running)
         if self.columns.get("in_progress"):
             line = self.columns["in_progress"][0]
             yield "in_progress", FieldValue(line.text, line.number)
-        stated = self.stated.fields.get("phase")
+        fields = self.stated.fields
+        stated = fields.get("phase") or fields.get("counted phase")
         is_stated = stated and self.stated.phase and self.stated.phase.current
         if stated and is_stated and "status" not in self.stated.fields:
             yield "in_progress", stated
@@ -173,7 +190,19 @@ class _Plan:
             return f"phases or a workflow on line {line.number}"
         if any(line.checked is not None for line in self.lines):
             return "checkboxes"
+        if any(word == "in_progress" for word, _ in self.rows):
+            return "a table with statuses"
         return "a list of what is in progress" if self.columns else ""
+
+    @cached_property
+    def rows(self) -> list[tuple[Word, Line]]:
+        """The rows of tables with a status, unless it is a word that is said of other things as well."""
+        rows = (
+            line
+            for line in self.lines
+            if line.cells and not statuses.is_weak(status_cell(line.cells))
+        )
+        return [(word, line) for line in rows if line.cells and (word := status_in_row(line.cells))]
 
     def candidate(self, word: Word | None) -> Candidate | None:
         """The plan as a candidate, if it is parked, or if some of its phases or else of its boxes are done."""
@@ -197,7 +226,7 @@ class _Plan:
 
     def declared(self, word: Word) -> Declaration:
         stated, phases = self.stated, self.phases
-        title = self._name()
+        title = self.name
         workflow_type, is_guess = stated.type_for(title, _PLANNING)
         open_items = [values.spoken(line.text) for line in self._open_lines()]
         first_open = None if phases.listed else self._next_of_list()
@@ -242,7 +271,8 @@ class _Plan:
         found = next(chain(running, self._open_lines()), None)
         return values.spoken(found.text) if found else None
 
-    def _name(self) -> str:
+    @cached_property
+    def name(self) -> str:
         heading = statuses.split_status(self.title.text)[0] if self.title else ""
         title = heading or self.stated.value("title") or posixpath.basename(self.folder)
         prefix = _PREFIX.match(title)
@@ -265,7 +295,7 @@ class _Plan:
         mentioned = (
             raw
             for text in told
-            if not _CHANGES.search(text)
+            if _READS.search(text) or not _CHANGES.search(text)
             for raw in values.mentioned_documents(text)
         )
         for raw in chain(stated.front_reading or stated.listed, stated.reading, mentioned):

@@ -163,6 +163,11 @@ def behind_status(value: str) -> str:
     return value[end:].strip(f"{SEPARATORS}{MARKS}") if word else ""
 
 
+def is_weak(text: str) -> bool:
+    """Whether a status is one of the words that are said of other things as well."""
+    return bool(_WEAK.fullmatch(text))
+
+
 def without_status(name: str) -> str:
     """A name without a status as its last word: "search partial"."""
     before, _, last = name.rpartition(" ")
@@ -235,4 +240,4 @@ def _signed(text: str) -> Word | None:
 
 
 def _named(title: str) -> str:
-    return tidy(bare(title.strip(f"{SEPARATORS}\ufe0f{''.join(SIGNS)}")))
+    return tidy(bare(title.strip(f"{SEPARATORS}\ufe0f⏳⌛{''.join(SIGNS)}")))

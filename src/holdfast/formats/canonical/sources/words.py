@@ -74,7 +74,7 @@ STATUSES: dict[Word, dict[str, str]] = {
         "Turkish": "devam ediyor, devam etmekte, sürüyor, çalışılıyor, başladı",
         "Chinese": "进行中, 進行中, 正在进行, 正在進行, 开发中, 開發中, 部分完成",
         "Japanese": "進行中, 作業中, 実装中, 開発中, 対応中, 着手",
-        "Korean": "진행_?중, 작업_?중, 개발_?중, 진행",
+        "Korean": "진행_중, 작업_중, 개발_중, 진행",
     },
     "blocked": {
         "English": "blocked, stuck",
@@ -100,7 +100,7 @@ STATUSES: dict[Word, dict[str, str]] = {
         "Turkish": "beklemede, duraklatıldı, ertelendi, askıda",
         "Chinese": "暂停, 暫停, 搁置, 擱置, 推迟, 延期",
         "Japanese": "保留, 一時停止, 延期, 中断",
-        "Korean": "보류, 일시_?중지, 연기",
+        "Korean": "보류, 일시_중지, 연기",
     },
     "completed": {
         "English": "completed?, done, finished, shipped, closed, merged, released, delivered, implemented, deployed, "
@@ -114,7 +114,7 @@ STATUSES: dict[Word, dict[str, str]] = {
         "Turkish": "tamamlandı, bitti, yapıldı, tamam",
         "Chinese": "已完成, 完成, 已实现, 已完结, 已上线, 已关闭, 全部完成",
         "Japanese": "完了, 完成, 実装済み?, 対応済み?, 済み?, 終了",
-        "Korean": "완료됨?, 완성, 끝, 구현_?완료",
+        "Korean": "완료됨?, 완성, 끝, 구현_완료",
     },
     "cancelled": {
         "English": "cancell?ed, abandoned, superseded, skipped, dropped, obsolete, rejected, withdrawn, won't_do, wont_do, wont_fix, won't_fix",
@@ -141,7 +141,7 @@ STATUSES: dict[Word, dict[str, str]] = {
         "Turkish": "başlamadı, başlanmadı, planlandı, bekliyor, yapılacak, taslak",
         "Chinese": "未开始, 未開始, 待办, 待开始, 待处理, 待做, 计划中, 規劃中, 规划中, 草稿, 草案, 未完成, 待实现",
         "Japanese": "未着手, 未開始, 予定, 計画中, 未対応, 下書き, 待ち, 未完了, 未実装",
-        "Korean": "시작_?전, 대기_?중?, 예정, 계획됨?, 할_?일, 초안, 미착수, 미완료",
+        "Korean": "시작_전, 대기_중?, 예정, 계획됨?, 할_일, 초안, 미착수, 미완료",
     },
 }
 
@@ -228,7 +228,7 @@ NUMBERS = {
 }
 
 _T = TypeVar("_T")
-_CHOICE = re.compile(r"\[(\w+)\]|(\w)\?|(_)")
+_CHOICE = re.compile(r"\[(\w+)\](\??)|(\w)\?|(_)")
 
 
 def spellings(table: Mapping[str, str]) -> Iterator[str]:
@@ -243,7 +243,15 @@ def _expanded(word: str) -> Iterator[str]:
     if choice is None:
         yield word
         return
-    options = choice[1] or ([choice[2], ""] if choice[2] else [" ", "-", "_", ""])
+    options = (
+        [*(choice[1] or ""), ""]
+        if choice[1]
+        else [choice[3], ""]
+        if choice[3]
+        else [" ", "-", "_", ""]
+    )
+    if choice[1] and not choice[2]:
+        options.pop()
     for rest in _expanded(word[choice.end() :]):
         yield from (word[: choice.start()] + option + rest for option in options)
 
