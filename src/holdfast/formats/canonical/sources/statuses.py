@@ -11,7 +11,6 @@ from holdfast.formats.canonical.sources.words import (
     STATUSES,
     Word,
     longest,
-    spellings,
     status_words,
 )
 from holdfast.patterns import pattern
@@ -26,7 +25,7 @@ _WEAK = pattern(
     r"|merged|deployed|current|future|optional|partial|draft|list[oa]s?|pront[oa]s?|hech[oa]s?|fatt[oaie]|doing)\W*",
     re.IGNORECASE,
 )
-_RUNNING = "|".join(map(re.escape, spellings({"": STATUSES["in_progress"]["English"]})))
+_RUNNING = STATUSES["in_progress"]["English"].replace(", ", "|").replace("_", r"[\s_-]?")
 _STARTED = pattern(r"started\b", re.IGNORECASE)  # a line "Started: May" tells a date
 _ALL = pattern(
     r"(?:all|everything|fully)\s+(?:(?:of\s+it|the|[0-9]+)\s+)?"

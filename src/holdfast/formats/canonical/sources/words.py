@@ -17,7 +17,7 @@ follow, a *candidate* if only its ticks or phases suggest it, and else no plan.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Literal, TypeAlias, TypeVar
 
@@ -231,29 +231,25 @@ _T = TypeVar("_T")
 _CHOICE = re.compile(r"\[(\w+)\](\??)|(\w)\?|(_)")
 
 
-def spellings(table: Mapping[str, str]) -> Iterator[str]:
-    """Every spelling of the words of one row of a table."""
+def spellings(table: Mapping[str, str]) -> list[str]:
+    """Every spelling of the words of a table."""
+    found: list[str] = []
     for words in table.values():
-        for word in words.split(", "):
-            yield from _expanded(word)
-
-
-def _expanded(word: str) -> Iterator[str]:
-    choice = _CHOICE.search(word)
-    if choice is None:
-        yield word
-        return
-    options = (
-        [*(choice[1] or ""), ""]
-        if choice[1]
-        else [choice[3], ""]
-        if choice[3]
-        else [" ", "-", "_", ""]
-    )
-    if choice[1] and not choice[2]:
-        options.pop()
-    for rest in _expanded(word[choice.end() :]):
-        yield from (word[: choice.start()] + option + rest for option in options)
+        pending = words.split(", ")
+        while pending:
+            word = pending.pop()
+            choice = _CHOICE.search(word)
+            if choice is None:
+                found.append(word)
+                continue
+            letters, may_miss, letter, _ = choice.groups()
+            options = list(letters) if letters else [letter] if letter else [" ", "-"]
+            if may_miss or not letters:
+                options.append("")
+            pending += [
+                f"{word[: choice.start()]}{option}{word[choice.end() :]}" for option in options
+            ]
+    return found
 
 
 @cache
@@ -271,9 +267,9 @@ def nouns() -> dict[str, str]:
 def longest(known: Mapping[str, _T], text: str, at: int = 0) -> tuple[int, _T] | None:
     """Where the longest known word ends that stands in *text* from *at* on, and what it means."""
     raw = text[at : at + _LONGEST_WORD]
-    folded = raw.lower()
+    folded = raw.lower().replace("_", " ")
     if len(folded) != len(raw):
-        folded = raw
+        folded = raw  # a letter whose lower case has two
     for length in range(len(folded), 0, -1):
         if (meaning := known.get(folded[:length])) is not None:
             return at + length, meaning
