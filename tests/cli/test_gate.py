@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gatedwork import FOLDER, NAMES, RUN, URL, put, read, status, tree, write_artefacts
-from holdfast.cli.gate.commands import gate as group
+from holdfast.cli.gate import gate as group
 from holdfast.testing import Project
 
 ROOT = Path(__file__).parents[2]

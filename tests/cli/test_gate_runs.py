@@ -14,7 +14,7 @@ import frontmatter
 import pytest
 
 from gatedwork import APPROVE_PHASE, FOLDER, NAMES, SLUG, killed_at_rename, place, read, tree, walk
-from holdfast.cli.gate.commands import gate as group
+from holdfast.cli.gate import gate as group
 from holdfast.testing import Project
 
 COMMANDS = Path(__file__).parents[2] / "commands"

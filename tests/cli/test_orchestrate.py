@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from holdfast.cli.orchestrate.keeping import orchestrate as group
+from holdfast.cli.orchestrate import orchestrate as group
 from holdfast.testing import Project
 from orchestrated import example, put, state
 

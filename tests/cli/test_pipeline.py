@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 
-from holdfast.cli.pipeline.sessions import pipeline as group
+from holdfast.cli.pipeline import pipeline as group
 from holdfast.formats.pipeline import operations
 from holdfast.testing import Compactions, Project
 from pipework import DOCUMENT, place, tool

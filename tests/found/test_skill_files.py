@@ -130,3 +130,14 @@ def test_a_copy_of_another_run_is_not_used(
     fresh["state_machine"] = "none"
     put(holdfast_project, "dev-0", fresh)
     assert "Event Infrastructure" not in compaction_cycle(session=SESSION).guidance
+
+
+def test_what_stands_in_the_place_of_a_list_is_named_and_kept(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It counted as empty, and nobody was told."""
+    path = put(holdfast_project, "dev-0", {**dev(), "files_modified": "src/a.py"})
+    guidance = compaction_cycle(session=SESSION).guidance
+    assert "files_modified is no list: src/a.py" in guidance
+    holdfast_project.run("skill", "block", "no token", session=SESSION)
+    assert json.loads(path.read_bytes())["files_modified"] == "src/a.py"

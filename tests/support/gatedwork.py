@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from deadly import ARMED
-from holdfast.cli.gate import commands
+from holdfast.cli import gate
 from holdfast.config.settings import Settings
 from holdfast.files.store import Store
 from holdfast.formats.engine.format import Changed
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.gated import files
-from holdfast.formats.gated.format import FORMAT
+from holdfast.formats.gated.format import FORMAT, Move
 from holdfast.formats.gated.moves import PullRequest
-from holdfast.formats.gated.reconciling import Move
 from holdfast.testing import Project
 
 DOCUMENT = (Path(__file__).parents[1] / "samples" / "gated" / "document.md").read_text("utf-8")
@@ -37,7 +36,7 @@ NAMES = (
     "05-documentation",
 )
 ALL_FILES = ("workflow-state.json", *(f"{name}/status.json" for name in NAMES))
-MOVES = {move.words: move.step for move in commands.MOVES}
+MOVES = {move.words: move.step for move in gate.MOVES}
 AT = "2026-02-27T10:00:00Z"
 
 

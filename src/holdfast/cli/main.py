@@ -24,8 +24,7 @@ from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError
 
 # Which module has which commands, in the order of a life. Those of this one come first. Each is called there as
-# on the command line, except that a module can have no `list` of its own. Of a group in two modules it is the one
-# that imports the other.
+# on the command line, except that a module can have no `list` of its own.
 MODULES = {
     "advance": ("start", "phase", "block", "remind", "read", "context"),
     "standing": (
@@ -33,9 +32,9 @@ MODULES = {
         *("follow", "unfollow"),
     ),
     "skill": ("skill",),
-    "gate.commands": ("gate",),
-    "orchestrate.keeping": ("orchestrate",),
-    "pipeline.sessions": ("pipeline",),
+    "gate": ("gate",),
+    "orchestrate": ("orchestrate",),
+    "pipeline": ("pipeline",),
     "looking": ("status", "list", "show", "why", "preview", "inspect", "log"),
     "doctor": ("doctor", "payload"),
     "installer": ("install", "uninstall"),

@@ -240,7 +240,7 @@ def test_whatever_is_taken_is_written_and_read_back_the_same(
     data = {**data, **{field: GIVEN[field] for field in right}}
     if not (wrong := places(data)):
         state = State.model_validate(data)
-        assert read(state.encode()) == state
+        assert read(state.encode()).model_dump() == state.model_dump()
         assert read(state.encode()).encode() == state.encode()
     assert {at[0] for at in wrong} <= {*GIVEN, "context", "key_reminders"}
     assert {*GIVEN} - {*data} <= {at[0] for at in wrong}

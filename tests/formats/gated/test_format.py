@@ -27,7 +27,7 @@ from gatedwork import (
     walk,
 )
 from holdfast.formats.engine.workflow import Place, Workflow
-from holdfast.formats.gated import files, reconciling
+from holdfast.formats.gated import files
 from holdfast.formats.gated.format import FORMAT
 from holdfast.records import ledger
 from holdfast.testing import Compactions, Project
@@ -90,7 +90,7 @@ def test_the_commands_that_are_named_are_possible(holdfast_project: Project) -> 
         for line in only(here).briefing.kept_with:
             name = line.removeprefix("holdfast gate ")
             feature = files.read(here.store, here.root / FOLDER)
-            content = reconciling.reconciled(feature, "x")
+            content = files.reconciled(feature, "x")
             step = move(name, *(["#7"] if name == "approve-internal" else []))
             step(content, "2026-02-27T10:00:00Z")
         walk(here, command)

@@ -34,9 +34,8 @@ from gatedwork import (
 )
 from holdfast.errors import HoldfastError, IllegalMove, StateUnwritable
 from holdfast.formats.gated import files, moves
-from holdfast.formats.gated.format import FORMAT
+from holdfast.formats.gated.format import FORMAT, Move
 from holdfast.formats.gated.machine import Content
-from holdfast.formats.gated.reconciling import Move
 from holdfast.testing import Compactions, Project
 
 # A command that dies at one of its system calls, before or after it was made.

@@ -18,7 +18,7 @@ from holdfast.config.settings import Settings
 from holdfast.errors import IllegalMove
 from holdfast.files.store import Store
 from holdfast.formats.engine.workflow import Place
-from holdfast.formats.gated import files, machine, moves, reconciling
+from holdfast.formats.gated import files, machine, moves
 from holdfast.formats.gated.files import STATE_KIND, STATUS_KIND
 from holdfast.formats.gated.format import FORMAT
 from holdfast.formats.gated.machine import Content
@@ -229,7 +229,7 @@ class ComparisonOfFiles(Comparison):
         feature = files.read(store, store.root / files.FOLDER / SLUG)
         assert files.disagreements(feature) == ()
         assert list(FORMAT.problems_of(store, feature.folder)) == []
-        self.content = reconciling.reconciled(feature, AT)
+        self.content = files.reconciled(feature, AT)
 
     def change(self, command: str, arguments: list[str]) -> None:
         reviews = self.reviews()

@@ -36,9 +36,9 @@ from holdfast.formats.canonical.state import (
     read,
 )
 from holdfast.formats.canonical.view import Merged, View
+from holdfast.formats.engine.document import quoted, strictly
 from holdfast.formats.engine.format import StateFormat
 from holdfast.formats.engine.looking import LoadedFile
-from holdfast.formats.engine.strictness import quoted, strictly
 from holdfast.formats.engine.workflow import (
     Briefing,
     CandidatePlan,
@@ -56,6 +56,7 @@ class Canonical(StateFormat[State, Merged, View]):
 
     name = "canonical"
     counts_by_path = True
+    weighs_branch = False  # it is weighed when one is chosen
     folders = (files.FOLDER,)
     kind = files.KIND
     found_type = View
@@ -86,7 +87,7 @@ class Canonical(StateFormat[State, Merged, View]):
             "declared": ("local" if local else "plan") if entry.group else None,
             "declared_at": max((source.mtime for source in entry.declarations), default=0.0),
             "source": matching.plan_of(entry.key),
-            "cautions": tuple(_cautions(entry)),  # a branch is weighed when one is chosen
+            "cautions": tuple(_cautions(entry)),
             "saved_at": saved_at,
             "saved_by": saved_by,
             "behind": entry.due,

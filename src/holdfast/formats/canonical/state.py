@@ -34,7 +34,7 @@ from holdfast.files.regular import decode_json
 from holdfast.formats.canonical.sources import Declaration, PhaseMark, Status, WorkflowType
 from holdfast.formats.canonical.sources.phase_marks import phase_of
 from holdfast.formats.canonical.sources.statuses import status_for, status_of
-from holdfast.formats.engine.strictness import problems_of
+from holdfast.formats.engine.document import problems_of
 
 
 class Record(BaseModel):
@@ -214,8 +214,8 @@ class State(OpenRecord):
     key_reminders: Annotated[list[str], _null_as(list)] = []
     created_at: Annotated[str, AfterValidator(_time)]
     holdfast: Annotated[Bookkeeping | None, WrapValidator(_or_nothing)] = None
-    # By field: what stands in the file, and what it is read as; of a phase's field, the phase.
-    _odd: dict[str, tuple[Any, Any]] = PrivateAttr(default_factory=dict)
+    _source: Mapping[str, Any] = PrivateAttr(default_factory=dict)  # the JSON that it was read from
+    _read: Mapping[str, Any] = PrivateAttr(default_factory=dict)  # what that was taken as
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Self:
@@ -235,9 +235,8 @@ class State(OpenRecord):
     def replaced(self, **changes: Any) -> State:
         """With *changes*, which are written whatever stood there."""
         changed = self.model_copy(update=changes)
-        odd = self._odd.items()
-        kept = {at: pair for at, pair in odd if at.partition(".")[0] not in changes}
-        changed._odd = kept  # noqa: SLF001
+        source = {name: there for name, there in self._source.items() if name not in changes}
+        changed._source = source  # noqa: SLF001
         return changed
 
     def as_read(self) -> dict[str, Any]:
@@ -247,24 +246,14 @@ class State(OpenRecord):
         return content
 
     def content(self) -> dict[str, Any]:
-        """What is written of that: the file keeps an odd value until somebody changes it."""
-        content, read = self.as_read(), self.as_read()
-        for field, (there, taken) in self._odd.items():
-            above, _, last = field.rpartition(".")
-            if read[above or last] == taken:
-                (content[above] if above else content)[last] = there
-        return content
+        """What is written of that: the file keeps what stands there until somebody changes it."""
+        content, read = self.as_read(), self._read
+        kept = [name for name in self._source if name in read and content.get(name) == read[name]]
+        return {**content, **{name: self._source[name] for name in kept}}
 
-    def keep_odd(self, data: dict[str, Any]) -> None:
-        """Note which values of *data* were taken as something else than what stands there."""
-        taken, phase = self.as_read(), data.get("phase")
-        parts = phase if isinstance(phase, dict) else {}
-        for name in data.keys() & taken.keys() - ({"phase"} if parts else set()):
-            if not _same(data[name], taken[name]):
-                self._odd[name] = (data[name], taken[name])
-        for name, value in parts.items():
-            if not _same(value, taken["phase"][name]):
-                self._odd[f"phase.{name}"] = (value, taken["phase"])
+    def keep_source(self, data: Mapping[str, Any]) -> None:
+        """It was read from *data*, perhaps as something else than what stands there."""
+        self._source, self._read = data, self.as_read()
 
     def continues(self, known: State) -> bool:
         """Whether this is the workflow *known*, which was read in the same place, and not begun anew."""
@@ -288,10 +277,6 @@ def _flat(record: BaseModel) -> dict[str, Any]:
 def _said(record: BaseModel) -> dict[str, Any]:
     """A record of ours as JSON, without what it does not say."""
     return {name: value for name, value in _flat(record).items() if value is not None}
-
-
-def _same(value: object, taken: object) -> bool:
-    return type(value) is type(taken) and value == taken
 
 
 def has_shape(data: object) -> bool:
@@ -376,7 +361,7 @@ def salvage(
             for field in _wrong_fields(still):
                 _replace(meant, field, instead)
             state = State.model_validate(meant)
-    state.keep_odd(data)
+    state.keep_source(data)
     return state, (*wrong, *beyond_the_last(data))
 
 

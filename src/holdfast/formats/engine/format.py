@@ -46,9 +46,8 @@ from holdfast.files.regular import decode_json
 from holdfast.files.store import COMMAND_WAIT, LARGEST, Store
 from holdfast.formats import signs
 from holdfast.formats.engine import looking
-from holdfast.formats.engine.document import EXACT, Document, iso_time
+from holdfast.formats.engine.document import EXACT, Document, iso_time, objections, strictly
 from holdfast.formats.engine.looking import E, F, LoadedFile, Looking, Unusable, standing_by_age
-from holdfast.formats.engine.strictness import objections, strictly
 from holdfast.formats.engine.workflow import (
     Briefing,
     CandidatePlan,
@@ -79,6 +78,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
     personal: bool = True  # whether the states are one person's, so that git should ignore them
     notes_compactions: bool = False  # whether `resumed` writes anything
     copied: str = ""  # the folder or file below the root that copies are kept of; else folders[0]
+    weighs_branch: bool = True  # whether it is told that a workflow is for another branch
     counts_by_path: bool = False  # whether all JSON that lies where states lie is meant as one
     # Fields that a strict reader asks for, and what is expected there.
     required: ClassVar[Mapping[str, str]] = {}
@@ -109,9 +109,6 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         """More that the person has to be told, one line each."""
         return []
 
-    def refuse(self, found: F, entry: E) -> None:
-        """Raise where *entry* may not be changed."""
-
     def touch_move(self, state: S, _at: str, /) -> S:
         """The move that is made when somebody goes on with a workflow; writing it anew may do."""
         return state
@@ -121,7 +118,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         return ""
 
     def follow(
-        self, place: Place, before: E, after: E, event: str, given: Mapping[str, Any], /
+        self, place: Place, before: E, after: E, event: str, given: Mapping[str, Any]
     ) -> None:
         """What has to follow a move inside the lock, such as an index; *given* are its arguments by name."""
 
@@ -233,16 +230,16 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             ignored = ledger.load(place.store).ignored
         standing, remark = self.standing(place, entry, ignored)
         own = None if standing == "finished" else place.branch_now(entry.branch)
-        mismatch = place.branch_mismatch(own)
+        mismatch = place.branch_mismatch(own) if self.weighs_branch else None
         fields = {
             "created_at": entry.created_at,
             "branch": own,
             "remark": remark,
-            "cautions": (mismatch,) if mismatch else (),
             "saved_at": clock.from_mtime(entry.mtime),
             **self.describe(place, entry, standing),
         }
         odd = (line for file in self.files(entry) for line in file.odd)
+        cautions = (*([mismatch] if mismatch else []), *fields.pop("cautions", ()), *odd)
         return Workflow(
             format=self.name,
             key=entry.key,
@@ -250,7 +247,8 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             standing=standing,
             brief=partial(self.briefing, place, entry, standing),
             changed_at=min(entry.changed_at, place.now),
-            **{**fields, "cautions": (*fields["cautions"], *odd)},
+            cautions=cautions,
+            **fields,
         )
 
     def standing(
@@ -325,12 +323,17 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         """Bring an interrupted change to its end, inside the lock; what to say of it."""
         return together.finish(place.store, self.name, self.owns, place.stamp)
 
+    def find(self, place: Place, key: str) -> E | Unusable | None:
+        """The workflow *key* as it is now; inside the lock."""
+        found = self.look(place)
+        if known := found.find(key):
+            return self.read(place.store, known.path)
+        lost = (file for file in found.unusable if file.is_ours and self.key_of(file.path) == key)
+        return next(lost, None)
+
     def changeable(self, place: Place, key: str) -> E:
         """The workflow *key*, where it can be changed; inside the lock."""
-        found = self.look(place)
-        known = found.find(key)
-        lost = (file for file in found.unusable if file.is_ours and self.key_of(file.path) == key)
-        entry = self.read(place.store, known.path) if known else next(lost, None)
+        entry = self.find(place, key)
         if isinstance(entry, Unusable):
             raise StateUnreadable(entry.path, entry.reason)
         if entry is None:
@@ -338,7 +341,6 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         for file in self.files(entry):
             if file.problems and not file.broken:
                 raise StateUnreadable(file.path, file.problems[0])
-        self.refuse(found, entry)
         return entry
 
     def key_of(self, path: Path) -> str:

@@ -22,8 +22,7 @@ from holdfast.errors import StateOutOfReach, StateUnreadable
 from holdfast.files import fingerprints
 from holdfast.files.regular import decode_json
 from holdfast.files.store import Copies, Store
-from holdfast.formats.engine.document import Document, moment
-from holdfast.formats.engine.strictness import odd_values, problems_of
+from holdfast.formats.engine.document import Document, moment, odd_values, problems_of
 from holdfast.formats.engine.workflow import Place, Standing
 from holdfast.records import ledger
 from holdfast.records.rows import Stamp, mtime_of

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from holdfast import clock
-from holdfast.errors import IllegalMove, StateUnreadable
+from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.files.store import Store
-from holdfast.formats.engine.document import moment
+from holdfast.formats.engine.document import moment, quoted
 from holdfast.formats.engine.looking import D, FileKind, Found, K, LoadedFile, Unusable
-from holdfast.formats.engine.strictness import quoted
-from holdfast.formats.gated.machine import contradictions
+from holdfast.formats.gated.machine import Content, contradictions
 from holdfast.formats.gated.model import (
     PHASES,
     PhaseName,
@@ -30,6 +29,7 @@ from holdfast.formats.gated.model import (
     StatusFile,
     has_state_shape,
     has_status_shape,
+    new_status,
 )
 from holdfast.text.plaintext import one_line
 
@@ -52,6 +52,8 @@ OURS = re.compile(
 )
 
 _IN_WORK = frozenset({"in_progress", "in_review", "user_review", "escalated"})
+# In these, whatever was said of the artefact before is settled.
+_SETTLED = frozenset({"pending", "user_review", "approved"})
 
 
 # Where they lie.
@@ -323,3 +325,46 @@ def disagreement(feature: Feature, name: PhaseName) -> str | None:
         )
     trouble = "is missing" if is_missing(file) else f"cannot be used ({one_line(problem_of(file))})"
     return f"status.json of {name} {trouble}; workflow-state.json says {summary}"
+
+
+# What holds: workflow-state.json is the primary source of truth, so where the files differ, the status.json
+# follows. One that contradicts itself cannot be followed: a person has to say what holds.
+
+
+def reconciled(feature: Feature, at: str) -> Content:
+    """What holds; refused if workflow-state.json cannot be read or contradicts itself."""
+    said = readable_state(feature)
+    state = said.model_copy(deep=True)
+    state.current_phase = phase_in_work(state) or state.current_phase
+    wrong = next(contradictions(state), None)
+    if wrong:
+        raise IllegalMove(
+            f"workflow-state.json of {state.name!r} contradicts itself: {wrong}",
+            hint="Correct the field, or see what the other files say: holdfast gate recover",
+        )
+    statuses = {phase: _followed(feature, said, phase, at) for phase in PHASES}
+    return Content(state, statuses, feature.slug)
+
+
+def _followed(feature: Feature, state: State, phase: PhaseName, at: str) -> StatusFile:
+    """The status.json of a phase, with what workflow-state.json says; its history stays."""
+    said, summary = feature.status(phase), state.phases[phase]
+    status = said.model_copy(deep=True) if said else new_status(phase)
+    if usable(feature.statuses[phase]) and status.stands == summary.stands:
+        return status
+    status.status, status.iterations = summary.status, summary.iterations
+    if status.status in _SETTLED:
+        status.current_feedback = None
+    status.record("reconciled", at)
+    return status
+
+
+def readable_state(feature: Feature) -> State:
+    """What workflow-state.json says. The document: "the file is corrupted - do NOT proceed"."""
+    state = usable(feature.main)
+    if state is None:
+        raise HoldfastError(
+            f"workflow-state.json of {feature.slug!r} cannot be used: {problem_of(feature.main)}",
+            hint="Correct it, or see what can be rebuilt from the other files: holdfast gate recover",
+        )
+    return state

@@ -24,7 +24,7 @@ from holdfast.files import git
 from holdfast.files.store import COMMAND_WAIT
 from holdfast.formats.engine.document import iso_time, moment
 from holdfast.formats.engine.workflow import Place
-from holdfast.formats.gated import files, moves, reconciling
+from holdfast.formats.gated import files, moves
 from holdfast.formats.gated.documents import (
     Copy,
     plan_publishing,
@@ -51,7 +51,7 @@ def plan(place: Place, slug: str) -> list[Copy]:
 def _plan(place: Place, slug: str) -> tuple[Feature, State, list[Copy]]:
     """The feature, its state, which is completed or was finalized by an interrupted command, and its documents."""
     feature = read(place.store, files.folder_of(place.store, slug))
-    content = reconciling.reconciled(feature, iso_time(place.now))
+    content = files.reconciled(feature, iso_time(place.now))
     state = content.state
     copies = plan_publishing(place.store, slug, moment(state.created_at))
     if state.status == "finalized":  # everything was published before that was written

@@ -3,26 +3,41 @@
 Hooks do not write these files: an orchestrator does, by our commands or by itself. A hook keeps copies
 in our own folder, so that a damaged file can be brought back, and finishes what one of our commands was
 killed in the middle of.
+
+The six files of a feature are changed as one, so that they say the same afterwards. A change reads inside
+the lock, reconciles, makes one move, validates what it is about to write, writes all files as one change
+and reads them again. Others write these files too, without our lock: if one did meanwhile, it starts over
+with what is there now.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-from holdfast.files.store import Store
-from holdfast.formats.engine.document import iso_time
+from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
+from holdfast.files import together
+from holdfast.files.regular import read_file
+from holdfast.files.store import LARGEST, Store
+from holdfast.files.together import Change
+from holdfast.formats.engine.document import encoded, iso_time, objections, quoted
 from holdfast.formats.engine.format import Changed, StateFormat
-from holdfast.formats.engine.looking import LoadedFile, Unusable
-from holdfast.formats.engine.strictness import objections, quoted
+from holdfast.formats.engine.looking import D, FileKind, K, LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
-from holdfast.formats.gated import briefing, files, moves, reconciling
+from holdfast.formats.gated import briefing, files, moves
 from holdfast.formats.gated.files import Feature, FoundFeatures
 from holdfast.formats.gated.machine import Content, contradictions
 from holdfast.formats.gated.model import PHASES, State, StatusFile, has_status_shape, is_escalation
+from holdfast.formats.gated.reviews import Review
+
+Move: TypeAlias = Callable[[Content, str], Content]
+
+_TRIES = 3
 
 
 class Gated(StateFormat[Content, Feature, FoundFeatures]):
@@ -99,11 +114,9 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
 
     def describe(self, place: Place, entry: Feature, standing: Standing) -> dict[str, Any]:
         state, slug = entry.state, shlex.quote(entry.slug)
-        own = None if state.over else place.branch_now(entry.branch)
-        mismatch = place.branch_mismatch(own)
         fields = {
             "handle": entry.slug,
-            "cautions": (*([mismatch] if mismatch else []), *entry.troubles),
+            "cautions": entry.troubles,
             "put_away": state.status in {"finalized", "abandoned", "cancelled"},
             "cleared_with": f"holdfast gate {'finalize' if state.over else 'cancel'} -w {slug}",
         }
@@ -127,28 +140,60 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
         branch = place.branch if place.branch == files.branch_of(slug) else None
         content = moves.begin(slug, iso_time(place.now), title=title, branch=branch)
         with self.locked(place) as lines:
-            reconciling.refuse_taken(place.store, folder)
-            feature = reconciling.put(place, folder, content, described=description)
+            refuse_taken(place.store, folder)
+            described = Change(folder / files.DESCRIPTION, description.encode())
+            feature = self.put(place, folder / files.STATE, content, None, described)
             return Changed(feature, (*lines,))
 
     def change(
         self, place: Place, key: str, move: Callable[..., Content], *arguments: Any, **named: Any
     ) -> Changed[Feature]:
-        return self._change(place, key, lambda content, at: move(content, at, *arguments, **named))
+        return self.reconcile(place, key, lambda said, at: move(said, at, *arguments, **named))
 
-    def reconcile(self, place: Place, key: str) -> Changed[Feature]:
-        """Let each status.json of the feature say what its workflow-state.json says."""
-        return self._change(place, key, None)
+    def reconcile(self, place: Place, key: str, move: Move | None = None) -> Changed[Feature]:
+        """Let each status.json of the feature say what its workflow-state.json says, and make *move*.
 
-    def _change(self, place: Place, key: str, move: reconciling.Move | None) -> Changed[Feature]:
-        folder = place.root / files.FOLDER / files.slug_of(key)
+        Without one, a status.json that cannot be read is put aside.
+        """
+        store, folder = place.store, place.root / files.FOLDER / files.slug_of(key)
         with self.locked(place) as lines:
-            changed = reconciling.change(place, folder, move)
-            return changed._replace(lines=(*lines, *changed.lines))
+            before, content = _decide(place, folder, move)
+            done, reviews = [*files.disagreements(before)], []
+            if content.review:
+                reviews.append(_review(store, folder, content.review, content.at))
+                done.append(f"the review is {store.relative(reviews[0].path)}")
+            for file in _unreadable(before):
+                aside = store.relative(store.set_aside(file.path, place.stamp, move=True))
+                done.append(f"what {store.relative(file.path)} said lies in {aside}")
+            feature = self.put(place, before.path, content, before, *reviews)
+            return Changed(feature, (*lines, *done), before)
 
-    def put(self, place: Place, path: Path, state: Content, _: Feature | None = None) -> Feature:
-        """Let all files of the feature whose workflow-state.json is at *path* say *state*."""
-        return reconciling.put(place, path.parent, state)
+    def put(
+        self,
+        place: Place,
+        path: Path,
+        state: Content,
+        before: Feature | None = None,
+        *others: Change,
+    ) -> Feature:
+        """Let all files of the feature whose workflow-state.json is at *path* say *state*.
+
+        They and *others* change as one; then it is verified that they hold what was written.
+        """
+        store, folder = place.store, path.parent
+        changes = [*others, *_changes(before or files.read(store, folder), state)]
+        previous = {path: _bytes(path) for path, _ in changes}
+        together.write(store, files.NAME, changes)
+        for path, data in changes:
+            if data is not None and path in files.state_paths(folder):
+                store.keep(path, data, previous[path])
+        changed = next((path for path, data in changes if _bytes(path) != data), None)
+        if changed:
+            raise HoldfastError(
+                f"{store.relative(changed)} was changed by somebody else while it was written",
+                hint="See what holds now: holdfast gate validate. Then: holdfast gate reconcile",
+            )
+        return files.read(store, folder)
 
     touch_move = staticmethod(moves.touch)
 
@@ -201,6 +246,90 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
             report = self.inspect(file.path, file.raw)
             problems = report.problems if report else ()
         yield from (f"{file.path.relative_to(folder).as_posix()}: {line}" for line in problems)
+
+
+def refuse_taken(store: Store, folder: Path) -> None:
+    """An existing feature, in whatever state, is not replaced."""
+    taken = (*files.state_paths(folder), folder / files.DESCRIPTION)
+    there = next((path for path in taken if os.path.lexists(path)), None)
+    if there:
+        raise IllegalMove(
+            f"{folder.name!r} is begun already: there is {store.relative(there)}",
+            hint=f"See where it stands: holdfast gate status -w {folder.name}. Or choose another slug; "
+            f"where it was cancelled, the slug is free again once {store.relative(folder)} is gone.",
+        )
+
+
+def _decide(place: Place, folder: Path, move: Move | None) -> tuple[Feature, Content]:
+    """The feature, and what it is to say, where nobody else wrote while that was decided."""
+    at = iso_time(place.now)
+    for _ in range(_TRIES):
+        seen = {path: _bytes(path) for path in files.state_paths(folder)}
+        feature = files.read(place.store, folder)
+        content = files.reconciled(feature, at)
+        if move:
+            for file in _unreadable(feature):
+                raise HoldfastError(
+                    f"status.json of {file.path.parent.name} cannot be used: {files.problem_of(file)}",
+                    hint="Make it from workflow-state.json: holdfast gate reconcile. "
+                    "Or from the reviews: holdfast gate recover",
+                )
+            content = move(content, at)
+            if place.branch == files.branch_of(folder.name):
+                content.state.branch = place.branch
+        if all(_bytes(path) == data for path, data in seen.items()):
+            return feature, content
+    raise HoldfastError(
+        f"somebody else keeps changing {place.store.relative(folder)}",
+        hint="Nothing was changed. See who writes there, and run the command again.",
+    )
+
+
+def _review(store: Store, folder: Path, review: Review, at: str) -> Change:
+    """The file of *review*, under the next free number: none is ever used twice."""
+    there = files.reviews(store, folder, review.phase)
+    number = max((number for number, _ in there), default=0) + 1
+    path = folder / review.phase / files.REVIEWS / f"review-{number}.md"
+    return Change(path, review.written(number, at))
+
+
+def _unreadable(feature: Feature) -> list[LoadedFile[StatusFile] | Unusable]:
+    """The status.json that hold something which is lost if they are written over."""
+    there = (file for file in feature.statuses.values() if not files.is_missing(file))
+    return [file for file in there if files.usable(file) is None]
+
+
+def _changes(feature: Feature, content: Content) -> list[Change]:
+    """What has to be written so that the files say *content*; the state last, since it counts most."""
+    changes = [
+        _change(
+            files.STATUS_KIND,
+            feature.folder / phase / files.STATUS,
+            status,
+            feature.statuses[phase],
+        )
+        for phase, status in content.statuses.items()
+    ]
+    changes.append(_change(files.STATE_KIND, feature.path, content.state, feature.main))
+    return [found for found in changes if found]
+
+
+def _change(
+    kind: FileKind[D, K], path: Path, document: D, before: LoadedFile[D] | Unusable
+) -> Change | None:
+    """*document* as a file that can be read again; None if the file says the same already."""
+    data, said = document.to_json(), files.usable(before)
+    if said and data == said.source:
+        return None
+    raw = encoded(data)
+    kind.parse(raw)
+    return Change(path, raw)
+
+
+def _bytes(path: Path) -> bytes | None:
+    with contextlib.suppress(StateUnreadable):
+        return read_file(path, LARGEST)[0]
+    return None
 
 
 FORMAT = Gated()

@@ -32,7 +32,7 @@ from holdfast.files.store import COMMAND_WAIT, Store
 from holdfast.formats.engine.document import iso_time, moment
 from holdfast.formats.engine.looking import Unusable
 from holdfast.formats.engine.workflow import Place
-from holdfast.formats.gated import files, reconciling
+from holdfast.formats.gated import files
 from holdfast.formats.gated.files import Feature
 from holdfast.formats.gated.finalizing import has_branch
 from holdfast.formats.gated.format import FORMAT
@@ -136,7 +136,7 @@ def recover(place: Place, slug: str, agreed: Proposal) -> list[str]:
                 f"the files of {slug!r} changed meanwhile",
                 hint="Nothing was written. Run the command again, and look at what it shows.",
             )
-        state = agreed.state or reconciling.readable_state(files.read(store, folder))
+        state = agreed.state or files.readable_state(files.read(store, folder))
         replaced = [folder / phase / files.STATUS for phase in agreed.statuses]
         replaced += [folder / files.STATE] if agreed.state else []
         lines = []

@@ -15,8 +15,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 
 from holdfast.errors import IllegalMove
 from holdfast.files.regular import holds_too_much
-from holdfast.formats.engine.document import moment
-from holdfast.formats.engine.strictness import problems_of
+from holdfast.formats.engine.document import moment, problems_of
 from holdfast.formats.gated.files import FOLDER
 from holdfast.formats.gated.model import APPROVED, NEEDS_REVISION, PHASES, PhaseName
 

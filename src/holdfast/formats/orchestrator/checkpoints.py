@@ -48,7 +48,7 @@ _AUTOMATIC = "automatic_checkpoints"  # in the notes of the run: their names
 def take(place: Place, task: str | None = None) -> Changed[StateFile]:
     """Take a checkpoint, of the current task unless another is named; its entry is the state's last."""
     with FORMAT.locked(place) as lines:
-        run = FORMAT.changeable(place)
+        run = FORMAT.run(place)
         return Changed(_take(place, run, task), (*lines, *unreadable(place.store, [run], ())))
 
 
@@ -193,7 +193,7 @@ def put_away(place: Place) -> Path:
     """Archive the run that has ended; returns the folder."""
     store, path = place.store, place.root / files.STATE
     with FORMAT.locked(place):
-        run = FORMAT.changeable(place)
+        run = FORMAT.run(place)
         if not run.state.over:
             raise IllegalMove(
                 f"{run.name!r} is {run.state.orchestrator.status}",

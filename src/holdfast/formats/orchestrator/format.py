@@ -19,10 +19,9 @@ from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnr
 from holdfast.files import together
 from holdfast.files.store import COMMAND_WAIT, Store
 from holdfast.files.together import Change
-from holdfast.formats.engine.document import iso_time
+from holdfast.formats.engine.document import iso_time, quoted, required_fields
 from holdfast.formats.engine.format import Changed, StateFormat
 from holdfast.formats.engine.looking import Found, Unusable
-from holdfast.formats.engine.strictness import quoted, required_fields
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Survey, Workflow
 from holdfast.formats.orchestrator import briefing, files, learnings, limits, model, moves, tasks
 from holdfast.formats.orchestrator.files import StateFile
@@ -110,7 +109,7 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
     def owns(self, path: str) -> bool:
         return files.is_ours(path)
 
-    def changeable(self, place: Place, key: str = "") -> StateFile:
+    def find(self, place: Place, key: str) -> StateFile | Unusable:
         run = files.find_run(place.store)
         if run is None or (isinstance(run, Unusable) and not run.is_ours):
             reason = f"{files.STATE} is {run.reason}" if run else f"there is no {files.STATE} here"
@@ -120,11 +119,11 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
                     f"A copy of {lost.name!r} is kept. Go on with it: holdfast orchestrate restore"
                 )
             raise NoSuchWorkflow(reason, hint=hint)
-        if isinstance(run, Unusable):
-            raise StateUnreadable(run.path, run.reason)
-        if run.problems and not run.broken:
-            raise StateUnreadable(run.path, run.problems[0])
         return run
+
+    def run(self, place: Place) -> StateFile:
+        """The run, where it can be changed."""
+        return self.changeable(place, "")
 
     def put(
         self,
@@ -178,7 +177,7 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
     def beat(self, place: Place, task: str | None, kind: str | None) -> AgentSeen:
         """An agent of the run lives. The state stays as it is."""
         with self.locked(place):
-            state = self.changeable(place).state
+            state = self.run(place).state
             agent = tasks.agent_meant(state, task, kind)
             tasks.note_signs(place.store, state, state, place.now, [agent])
             return AgentSeen(agent, place.now)
@@ -186,7 +185,7 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
     def reap(self, place: Place) -> list[AgentSeen]:
         """Remove the agents that are stale; returns them."""
         with self.locked(place):
-            run = self.changeable(place)
+            run = self.run(place)
             seen = tasks.agents_seen(place.store, run.state)
             gone = [found for found in seen if found.is_stale(place.now)]
             if gone:

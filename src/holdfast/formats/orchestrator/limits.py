@@ -26,8 +26,7 @@ from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.engine.document import moment
-from holdfast.formats.engine.strictness import odd_values
+from holdfast.formats.engine.document import moment, odd_values
 from holdfast.formats.orchestrator.model import State, format_elapsed, parse_duration, parse_money
 
 Bound: TypeAlias = Literal["max_cost", "max_time", "max_iterations_per_task"]

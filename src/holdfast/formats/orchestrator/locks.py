@@ -12,6 +12,7 @@ An entry that we do not understand is kept, and keeps nobody out.
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import shlex
 from collections.abc import Iterable, Sequence
@@ -73,11 +74,11 @@ def read(store: Store) -> Locks:
     """The file, or StateUnreadable."""
     path = store.root / files.LOCKS
     data: Any = store.read_json(path)[2] if store.exists(path) else {}
-    try:
-        return Locks.of_json(data)
-    except ValidationError as error:
-        reason = "not a list of locks; move it away to begin a new one"
-        raise StateUnreadable(path, reason) from error
+    with contextlib.suppress(ValidationError):
+        file = Locks.of_json(data)
+        if not file.odd:
+            return file
+    raise StateUnreadable(path, "not a list of locks; move it away to begin a new one")
 
 
 def inside(store: Store, cwd: str, paths: Iterable[str]) -> list[str]:

@@ -33,7 +33,6 @@ from holdfast.formats.engine.document import (
     Time,
     by_name,
     one_of,
-    shaped,
     word,
 )
 
@@ -143,7 +142,6 @@ RunStatus = Annotated[
 Progress = Annotated[str, _checked(_progress), Field(description=PROGRESS)]
 Money = Annotated[str, _checked(parse_money), Field(description=MONEY)]
 Duration = Annotated[str, _checked(parse_duration), Field(description=DURATION)]
-_Empty = shaped(dict)
 
 
 class Run(Open):
@@ -183,9 +181,7 @@ class Supervisor(Open):
     auto_fixes_applied: Count = 0
     re_plans_triggered: Count = 0
     last_check: Time = None
-    interventions: Annotated[
-        list[Annotated[Intervention, by_name("resolution")]], shaped(list)
-    ] = []
+    interventions: list[Annotated[Intervention, by_name("resolution")]] = []
 
 
 class Agent(Open):
@@ -206,7 +202,7 @@ class CompletedTask(Open):
     time_elapsed: Duration = "0m 0s"
     cost: Money = "$0"
     files_modified: Texts = []
-    success_criteria_met: Annotated[dict[str, bool], _Empty] = {}
+    success_criteria_met: dict[str, bool] = {}
 
 
 class PendingTask(Open):
@@ -271,16 +267,14 @@ class State(Document):
     instead = {"orchestrator.status": "executing"}
 
     orchestrator: Run
-    supervisor: Annotated[Supervisor, _Empty] = Field(default_factory=Supervisor)
-    active_agents: Annotated[list[Annotated[Agent, by_name("task")]], shaped(list)] = []
-    completed_tasks: Annotated[list[Annotated[CompletedTask, by_name("task")]], shaped(list)] = []
-    pending_tasks: Annotated[list[Annotated[PendingTask, by_name("task")]], shaped(list)] = []
-    safety_bounds: Annotated[Bounds, _Empty] = Field(default_factory=Bounds)
-    learnings: Annotated[list[Annotated[Learning, by_name("lesson")]], shaped(list)] = []
-    milestones: Annotated[list[Annotated[Milestone, by_name("name")]], shaped(list)] = []
-    checkpoints: Annotated[
-        list[Annotated[Checkpoint, by_name("state_snapshot")]], shaped(list)
-    ] = []
+    supervisor: Supervisor = Supervisor()
+    active_agents: list[Annotated[Agent, by_name("task")]] = []
+    completed_tasks: list[Annotated[CompletedTask, by_name("task")]] = []
+    pending_tasks: list[Annotated[PendingTask, by_name("task")]] = []
+    safety_bounds: Bounds = Bounds()
+    learnings: list[Annotated[Learning, by_name("lesson")]] = []
+    milestones: list[Annotated[Milestone, by_name("name")]] = []
+    checkpoints: list[Annotated[Checkpoint, by_name("state_snapshot")]] = []
 
     @property
     def name(self) -> str:

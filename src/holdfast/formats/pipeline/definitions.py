@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from holdfast.errors import DefinitionInvalid, NoSuchWorkflow, StateUnreadable
 from holdfast.files.regular import decode_json, decode_toml, read_file
 from holdfast.files.store import Store
-from holdfast.formats.engine.strictness import problems_of, quoted
+from holdfast.formats.engine.document import problems_of, quoted
 
 GENERATION, PLANNING = "generation", "planning"
 BUILT_IN = (GENERATION, PLANNING)

@@ -9,18 +9,30 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import IllegalMove, StateUnreadable
+from pydantic import BaseModel
+
+from holdfast.errors import DefinitionInvalid, IllegalMove
 from holdfast.files.store import Store
-from holdfast.formats.engine.document import update_index
+from holdfast.formats.engine.document import (
+    EXACT,
+    Open,
+    Time,
+    objections,
+    quoted,
+    strictly,
+    update_index,
+)
 from holdfast.formats.engine.format import StateFormat
 from holdfast.formats.engine.looking import LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Report, Standing, Workflow
-from holdfast.formats.pipeline import files, inspection, logs, moves, progress
+from holdfast.formats.pipeline import definitions, files, logs, moves, progress
+from holdfast.formats.pipeline.definitions import BUILT_IN, ENDINGS, FOLDER, GENERATION, PLANNING
 from holdfast.formats.pipeline.files import KIND, FoundWorkflows, Location, StateFile
-from holdfast.formats.pipeline.model import State, Step
+from holdfast.formats.pipeline.model import State, Status, Step, has_shape, model_of
 
 # A state stays where it is when its workflow is over, so there may be thousands.
 _SHOWN_WHEN_OVER = 20
@@ -28,6 +40,33 @@ _WORKING_DIR = "working_dir"
 _A_PATH = re.compile(
     r"(?!\w+://)\S*(/\w|\.[A-Za-z])[^\s/]*"
 )  # what an artefact says may be no path at all
+
+_REQUIRED = {
+    "workflow_id": "the workflow's id",
+    "workflow_type": "generation, planning, or the name of a definition",
+    "status": "in_progress, waiting_approval, failed, completed or cancelled",
+    "created_at": "a time in ISO 8601",
+    "updated_at": "a time in ISO 8601",
+}
+_KEYS = ("workflow_id", "workflow_type")
+_OF_SECTION = {
+    GENERATION: {"scene_id": "the scene's id", "steps": "a list of steps"},
+    PLANNING: {"level": "scene, chapter or act", "phases": "a list of phases"},
+}
+
+
+class _Entry(Open):
+    workflow_id: str
+    workflow_type: str
+    status: Status
+    session_name: str | None = None
+    created_at: Time
+    updated_at: Time
+    state_file: str
+
+
+class _Index(BaseModel):
+    workflows: list[_Entry]
 
 
 class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
@@ -81,7 +120,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
     def describe(self, _: Place, entry: StateFile, standing: Standing) -> dict[str, Any]:
         command = "cancel" if entry.is_live else "resume"
         return {
-            "cautions": () if standing != "active" else (*inspection.contradictions(entry.state),),
+            "cautions": () if standing != "active" else (*contradictions(entry.state),),
             "handle": entry.name,
             "put_away": entry.row.status in {"completed", "cancelled"} and not entry.row.failure,
             "cleared_with": f"holdfast pipeline {command} {shlex.quote(entry.name)}",
@@ -128,11 +167,8 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
     # follow. That one of them cannot be written must not make a move seem to have failed, since somebody
     # would then make it again. The next command tries once more.
 
-    def changeable(self, place: Place, key: str) -> StateFile:
-        file = files.find(place.store, key.removeprefix(files.key_of("")))
-        if file.problems and not file.broken:
-            raise StateUnreadable(file.path, file.problems[0])
-        return file
+    def find(self, place: Place, key: str) -> StateFile:
+        return files.find(place.store, key.removeprefix(files.key_of("")))
 
     def event(self, move: Callable[..., State]) -> str:
         return moves.EVENTS[move]
@@ -144,7 +180,6 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         after: StateFile,
         event: str,
         given: Mapping[str, Any],
-        /,
     ) -> None:
         self.update_indexes(place)
         logs.note_move(place, after, before.state, event, given)
@@ -174,11 +209,30 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
     # Inspecting.
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
-        problems = inspection.of_definition(path.resolve(), raw)
-        return super().inspect(path, raw) if problems is None else Report(self.name, problems)
+        real = path.resolve()
+        if not any(real.match(f"{definitions.FOLDER}/*{ending}") for ending in ENDINGS):
+            return super().inspect(path, raw)
+        try:
+            definitions.parse(real, raw)
+        except DefinitionInvalid as error:
+            return Report(self.name, error.problems)
+        return Report(self.name)
 
     def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
-        return inspection.problems(path, data)
+        folders = (files.GLOBAL.states, files.Location("*").states)
+        if any(path.match(f"{folder}/{files.INDEX}") for folder in folders):
+            return strictly(_Index, data)
+        if has_shape(data):
+            return chain(_of_state(data), _of_type(path, data))
+        absent = [
+            f"{field}: expected {_REQUIRED[field]}, found nothing"
+            for field in _KEYS
+            if field not in data
+        ]
+        is_meant = (
+            path.parent.name == "workflow-state" and len(absent) < len(_KEYS) and "status" in data
+        )
+        return absent if is_meant and absent else None
 
 
 def _next_action(state: State) -> str | None:
@@ -230,6 +284,79 @@ def _reading(state: State, store: Store) -> Iterator[str]:
             yield f"@{os.path.relpath(found, store.root)}"
         elif isinstance(path, str) and _A_PATH.fullmatch(path):
             yield f"@{path}"
+
+
+# What a strict reader of the document objects to. Going on with a workflow is more tolerant than this.
+
+
+def _of_type(path: Path, data: dict[str, Any]) -> Iterator[str]:
+    """A type that is not built in has its definition in the state, or in the project."""
+    kind = data["workflow_type"]
+    section = data.get(kind)
+    if kind in BUILT_IN or (isinstance(section, dict) and section.get("definition")):
+        return
+    places = (parent / FOLDER / f"{kind}{ending}" for parent in path.parents for ending in ENDINGS)
+    if not any(place.is_file() for place in places):
+        yield f"workflow_type: expected {_REQUIRED['workflow_type']}, found {quoted(kind)}"
+
+
+def _of_state(data: dict[str, Any]) -> Iterator[str]:
+    kind = data["workflow_type"]
+    model, with_section = model_of(kind), {kind: {}, **data}
+    section = {f"{kind}.{field}": what for field, what in _OF_SECTION.get(kind, {}).items()}
+    yield from objections(model, with_section, _REQUIRED | section)
+    if not strictly(model, with_section):
+        state = model.model_validate(with_section, context=EXACT)
+        for check in (_of_steps, _of_section, _of_status, contradictions):
+            yield from check(state)
+
+
+def _of_section(state: State) -> Iterator[str]:
+    section, kind, word = state.section, state.workflow_type, state.word
+    if state.steps:
+        current, total = state.stated
+        if current not in {None, state.current}:
+            yield f"{kind}.current_{word}: expected {state.current}, as its {word}s say, found {current}"
+        if total not in {None, len(state.steps)}:
+            yield f"{kind}.total_{word}s: expected {len(state.steps)}, found {total}"
+    if section.definition is not None:
+        wrong = definitions.problems_in(section.definition)
+        yield from (f"definition.{problem}" for problem in wrong)
+
+
+def _of_steps(state: State) -> Iterator[str]:
+    where, numbered = f"{state.workflow_type}.{state.word}s", True
+    for place, step in enumerate(state.steps, 1):
+        if step.number != place:
+            numbered, there = False, str(step.number or "nothing")
+            yield f"{where}.{place - 1}.{state.word}: expected {place}, its place in the list, found {there}"
+    for step in state.steps if numbered else ():
+        early = [] if step.status == "pending" else state.missing(step.number)
+        if early:
+            yield (
+                f"{where}.{step.number - 1}.status: expected pending, since "
+                f"{state.title(early[0])} is not done, found {quoted(step.status)}"
+            )
+
+
+def contradictions(state: State) -> Iterator[str]:
+    """Where a step's approval says otherwise than its status, which the agent is told as well."""
+    for place, step in enumerate(state.steps):
+        asked = step.human_approval
+        if step.status == "waiting_approval" and asked and asked.approved:
+            where = f"{state.workflow_type}.{state.word}s.{place}.human_approval.approved"
+            yield f"{where}: expected false, since {state.called(step)} waits for approval, found true"
+
+
+def _of_status(state: State) -> Iterator[str]:
+    """The document itself has "in_progress" where a step waits for approval."""
+    stands = {step.status for step in state.steps}
+    if "failed" in stands and state.workflow_type == PLANNING:
+        yield "status: a phase of a planning is pending, in_progress, waiting_approval or completed, found 'failed'"
+    elif "failed" in stands and state.status not in {"failed", "cancelled"}:
+        yield f"status: expected failed, as a {state.word} is, found {quoted(state.status)}"
+    elif state.status == "completed" and not all(step.is_complete for step in state.steps):
+        yield f"status: expected in_progress, since not every {state.word} is completed, found 'completed'"
 
 
 FORMAT = Pipeline()

@@ -19,7 +19,6 @@ from holdfast.formats.engine.document import (
     Texts,
     Time,
     moment,
-    shaped,
     tolerant,
     word,
 )
@@ -51,9 +50,6 @@ StepStatus = Annotated[
 StatusWord = Literal["in_progress", "waiting_approval", "failed", "completed", "cancelled"]
 STATUSES = get_args(StatusWord)
 Status = Annotated[StatusWord, word(_WORDS)]
-_shaped_or_none = tolerant(lambda value: value if isinstance(value, dict) else None)
-Fields = Annotated[dict[str, Any], shaped(dict)]
-FieldsOrNone = Annotated[dict[str, Any] | None, _shaped_or_none]
 
 
 def _numbered(field: str) -> Callable[[object], list[Any]]:
@@ -83,7 +79,7 @@ class Approval(Open):
     # What the document leaves open, see docs/formats/pipeline.md:
     requested_at: Time = None
     rejected_at: Time = None
-    modifications: FieldsOrNone = None
+    modifications: dict[str, Any] | None = None
     earlier_seconds: int | None = None  # of waiting, before a rejection or before it was done again
 
 
@@ -96,13 +92,13 @@ class Attempt(Open):
     started_at: Time = None
     completed_at: Time = None
     emphasis: str | None = None  # what the next attempt has to concentrate on
-    artifacts: Fields = {}
+    artifacts: dict[str, Any] = {}
 
 
 class Attempts(Open):
     current: int = 0
     max: int = 3
-    history: Annotated[list[Attempt], shaped(list)] = []
+    history: list[Attempt] = []
 
 
 class Step(Open):
@@ -115,9 +111,9 @@ class Step(Open):
     started_at: Time = None
     completed_at: Time = None
     agents: Texts = []
-    artifacts: Fields = {}
-    human_approval: Annotated[Approval | None, _shaped_or_none] = None
-    attempts: Annotated[Attempts | None, _shaped_or_none] = None
+    artifacts: dict[str, Any] = {}
+    human_approval: Approval | None = None
+    attempts: Attempts | None = None
     # What the document leaves open:
     runs: int | None = None  # how often it was begun
     earlier_seconds: int | None = None  # of work, before it was reset
@@ -180,16 +176,16 @@ class Section(Open):
 
     scene_id: str | None = None  # of a generation
     level: str | None = None  # of a planning: scene, chapter or act
-    context: Fields = {}
+    context: dict[str, Any] = {}
     current_step: int | None = None
     total_steps: int | None = None
     current_phase: int | None = None
     total_phases: int | None = None
     steps: Annotated[list[Step], _AT_MOST, tolerant(_numbered("step"))] = []
     phases: Annotated[list[Step], _AT_MOST, tolerant(_numbered("phase"))] = []
-    artifacts: Fields = {}
+    artifacts: dict[str, Any] = {}
     # What a defined workflow was begun with: a later edit of the file must not change it midway.
-    definition: FieldsOrNone = None
+    definition: dict[str, Any] | None = None
 
 
 class State(Document):
@@ -201,7 +197,7 @@ class State(Document):
     status: Status = "in_progress"
     created_at: Time = None
     updated_at: Time = None
-    section: Annotated[Section, shaped(dict)] = Field(default_factory=Section)
+    section: Section = Section()
     # What the document leaves open:
     completed_at: Time = None
     cancelled_at: Time = None
@@ -370,7 +366,7 @@ class State(Document):
 def model_of(workflow_type: str) -> type[State]:
     """The model of the workflows of one type, with the section under its name."""
     section: Any = (
-        Annotated[Section, shaped(dict)],
+        Section,
         Field(default_factory=Section, alias=workflow_type),
     )
     return create_model("State", __base__=State, section=section)

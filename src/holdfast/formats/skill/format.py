@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from holdfast.errors import StateUnwritable
-from holdfast.formats.engine.document import iso_time, update_index
+from holdfast.formats.engine.document import iso_time, quoted, strictly, update_index
 from holdfast.formats.engine.format import Changed, StateFormat
 from holdfast.formats.engine.looking import LoadedFile, Unusable
-from holdfast.formats.engine.strictness import quoted, strictly
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.skill import facts, files, moves
 from holdfast.formats.skill.files import FoundStates, StateFile
@@ -115,12 +114,12 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
 
     # Changing.
 
-    def refuse(self, found: FoundStates, entry: StateFile) -> None:
-        if not entry.is_active:
-            moves.refuse_ended(entry.state)
-        twin = found.ended_as(entry)
+    def changeable(self, place: Place, key: str) -> StateFile:
+        entry = super().changeable(place, key)
+        twin = self.look(place).ended_as(entry) if entry.is_active else entry
         if twin:
             moves.refuse_ended(twin.state)
+        return entry
 
     touch_move = staticmethod(moves.touch)
 

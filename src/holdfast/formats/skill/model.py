@@ -21,7 +21,6 @@ from holdfast.formats.engine.document import (
     by_name,
     moment,
     plain,
-    shaped,
     tolerant,
     word,
 )
@@ -70,7 +69,6 @@ PhaseStatus = Annotated[
 _Work = Literal["pending", "in_progress", "completed"]
 WorkStatus = Annotated[_Work, word({**_OF_WORK, "blocked": "in_progress"}, "pending")]
 TaskStatus = Annotated[_Work, word(_OF_WORK, "in_progress")]
-_Empty = shaped(dict)
 
 
 class About(Open):
@@ -93,7 +91,7 @@ class Context(Open):
     feature_title: str | None = None
     folder_mode: bool | None = None
     folder_path: str | None = None
-    folder_features: Annotated[list[Any], shaped(list)] = []
+    folder_features: list[Any] = []
     task_description: str | None = None
     task_index: int | None = None
 
@@ -109,7 +107,7 @@ class Phase(Open):
     started_at: Time = None
     completed_at: Time = None
     progress: str | None = None
-    steps: Annotated[list[Any], shaped(list)] = []
+    steps: list[Any] = []
     # Of the phases of a /tdd:
     test_file: str | None = None
     test_name: str | None = None
@@ -129,7 +127,7 @@ class Machine(Open):
     current_phase: str | None = None
     current_step: str | None = None
     cycle_count: int | None = None
-    phases: Annotated[list[Annotated[Phase, by_name("name")]], shaped(list)] = []
+    phases: list[Annotated[Phase, by_name("name")]] = []
 
 
 class TaskPhases(Open):
@@ -195,15 +193,15 @@ class ModifiedFile(Open):
 class State(Document):
     """One workflow of a skill."""
 
-    about: Annotated[About, _Empty] = Field(default_factory=About, alias="_schema")
+    about: About = Field(default_factory=About, alias="_schema")
     workflow: Header
-    context: Annotated[Context, _Empty] = Field(default_factory=Context)
-    state_machine: Annotated[Machine, _Empty] = Field(default_factory=Machine)
-    tasks: Annotated[list[Annotated[Task, by_name("description")]], shaped(list)] = []
-    test_state: Annotated[LastTests, _Empty] = Field(default_factory=LastTests)
-    files_modified: Annotated[list[Annotated[ModifiedFile, by_name("path")]], shaped(list)] = []
-    checkpoints: Annotated[dict[str, Annotated[Checkpoint, by_name("status")]], shaped(dict)] = {}
-    history: Annotated[list[Annotated[dict[str, Any], by_name("event")]], shaped(list)] = []
+    context: Context = Context()
+    state_machine: Machine = Machine()
+    tasks: list[Annotated[Task, by_name("description")]] = []
+    test_state: LastTests = LastTests()
+    files_modified: list[Annotated[ModifiedFile, by_name("path")]] = []
+    checkpoints: dict[str, Annotated[Checkpoint, by_name("status")]] = {}
+    history: list[Annotated[dict[str, Any], by_name("event")]] = []
 
     @property
     def skill(self) -> str:

@@ -1,4 +1,7 @@
-"""The commands: features are looked at, begun, finalized, reconciled and recovered, and moved by their phases."""
+"""The group `holdfast gate`: features are looked at, begun, moved by their phases, finalized and recovered.
+
+One command for each transition of the document; docs/formats/gated.md has the table.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -22,20 +25,12 @@ from holdfast.cli.app import (
     json_option,
     pass_app,
     say,
+    take_up,
     workflow_option,
 )
-from holdfast.cli.gate.group import (
-    commit_to_make,
-    committing,
-    feature_meant,
-    gate,
-    read_input,
-    tell_now,
-    text_given,
-    writing,
-)
 from holdfast.cli.terminal import put
-from holdfast.errors import IllegalMove
+from holdfast.errors import IllegalMove, NoSuchWorkflow
+from holdfast.files.store import LARGEST
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.gated import (
     briefing,
@@ -43,16 +38,147 @@ from holdfast.formats.gated import (
     files,
     finalizing,
     moves,
-    reconciling,
     recovery,
 )
-from holdfast.formats.gated.format import FORMAT
+from holdfast.formats.gated.files import Feature
+from holdfast.formats.gated.format import FORMAT, refuse_taken
 from holdfast.formats.gated.machine import Content, contradictions, possible
-from holdfast.formats.gated.model import PHASES
+from holdfast.formats.gated.model import PHASES, PhaseName
 from holdfast.formats.gated.moves import PullRequest
 from holdfast.formats.gated.recovery import Proposal
 from holdfast.formats.gated.reviews import parse_comments
-from holdfast.text.plaintext import counted, one_line
+from holdfast.text.plaintext import counted, decode, one_line
+from holdfast.workflows.sync import ProjectView
+
+_READERS = ("creator", "reviewer")
+_ROLE = f"{__name__}.role"
+
+
+@click.group()
+@click.option(
+    "--role",
+    type=click.Choice(("orchestrator", *_READERS)),
+    help="Who asks; creator and reviewer only read.",
+)
+@click.pass_context
+def gate(context: click.Context, role: str | None) -> None:
+    """Lead a feature through five phases with reviews, kept in workflow/<slug>/."""
+    context.meta[_ROLE] = role
+
+
+def writing(app: App, *, stay: bool = True) -> ProjectView:
+    """The project, for a command that will write."""
+    # Creators and reviewers report; the orchestrator writes.
+    role = click.get_current_context().meta[_ROLE]
+    if role in _READERS:
+        raise IllegalMove(
+            f"a {role} does not change the state",
+            hint="Report the outcome to the orchestrator, who runs this command.",
+        )
+    return app.change_several(FORMAT, stay=stay)
+
+
+def feature_meant(app: App, view: ProjectView, name: str | None, *, ended: bool = False) -> Feature:
+    """The feature that is meant: also one whose state cannot be read, or else the last that *ended*."""
+    try:
+        slug = files.slug_of(app.meant(view, name, FORMAT.name).key)
+    except NoSuchWorkflow:
+        found = FORMAT.look(view.place)
+        last = max(found.entries, key=lambda each: each.changed_at, default=None) if ended else None
+        slugs = [*(folder.name for folder in found.lost), *([last.slug] if last else [])]
+        slug = next((slug for slug in slugs if name in {None, slug}), "")
+        if not slug:
+            raise
+    return files.read(view.place.store, files.folder_of(view.place.store, slug))
+
+
+def tell_now(view: ProjectView, feature: Feature, verb: str, *details: str) -> None:
+    """Take the feature up in this session, and say where it stands now."""
+    take_up(view, FORMAT.workflow(view.place, feature), verb, *details)
+
+
+# Texts and comments that are given to a command.
+
+
+def text_given(text: str | None, file: str | None, what: str) -> str:
+    """The text that was given: as an argument, in a file, or on stdin."""
+    if (text is None) == (file is None):
+        raise click.UsageError(f"Give {what} as text, or with --file, or - for stdin.")
+    path = text if text == "-" else file
+    found = decode(read_input(path)) if path is not None else text or ""
+    if not found.strip():
+        raise IllegalMove(f"{what} is empty", hint="Give it as text, with --file, or on stdin.")
+    return found.strip()
+
+
+def read_input(path: str) -> bytes:
+    """The bytes of a file, or of stdin."""
+    try:
+        with click.open_file(path, "rb") as stream:
+            raw: bytes = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise IllegalMove(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(raw) > LARGEST:
+        raise IllegalMove(f"{path} has more than {LARGEST} bytes")
+    return raw
+
+
+# Commits.
+
+
+class Commit(NamedTuple):
+    """The commit that a command ends with."""
+
+    slug: str
+    summary: str | None  # with {iteration}; None where no commit is wanted
+    phase: PhaseName | None = None  # the current one before the change
+
+    def message(self, phase: PhaseName, iteration: int = 0) -> str:
+        """[workflow] 01-requirements: Define user auth requirements."""
+        summary = (self.summary or "").format(iteration=iteration)
+        return f"[workflow] {phase}: {one_line(summary, 200)}"
+
+    def make(self, place: Place, feature: Feature) -> None:
+        """Make the commit of a change that led to *feature*, where one is wanted, and say so."""
+        if self.summary is None:
+            return
+        state = files.readable_state(feature)
+        # A change that begins the next phase is about the one before; a regression about the earlier one.
+        phase = min(self.phase or state.current_phase, state.current_phase)
+        text = self.message(phase, state.phases[phase].iterations)
+        say(f"  {finalizing.commit(place.root, [files.workspace(self.slug)], text)}")
+
+
+def committing(summary: str) -> Decorator:
+    """The options --commit and -m: the command is given the summary of its commit, or None for none."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option(
+            "--commit",
+            is_flag=True,
+            help="Commit the workflow's files, and nothing else; never pushed.",
+        )
+        @click.option("-m", "--message", metavar="TEXT", help="The summary of that commit.")
+        @wraps(function)
+        def command(*context: Any, commit: bool, message: str | None, **given: Any) -> Any:
+            if message is not None and not commit:
+                raise click.UsageError("-m is the summary of a commit: give --commit as well.")
+            own = message.replace("{", "{{").replace("}", "}}") if message else summary
+            return function(*context, commit=own if commit else None, **given)
+
+        return command
+
+    return decorate
+
+
+def commit_to_make(place: Place, slug: str, summary: str | None, *other_paths: str) -> Commit:
+    """The commit with that *summary*, if any, that a command ends with; refused if git could not make it."""
+    if summary is None:
+        return Commit(slug, None)
+    finalizing.refuse_uncommittable(place.root, files.workspace(slug), *other_paths)
+    state = files.usable(files.read(place.store, files.folder_of(place.store, slug)).main)
+    return Commit(slug, summary, state.current_phase if state else None)
+
 
 _MARKS = {"approved": "✅", "pending": "⏳", "escalated": "⛔"}
 _NOTHING_DONE = "Nothing was done. This would be:"
@@ -76,7 +202,7 @@ def status(app: App, as_json: bool, name: str | None) -> None:
     """Where the feature stands: its phases, whose turn it is, and what is possible now."""
     view = app.look(FORMAT.name)
     feature = feature_meant(app, view, name, ended=True)
-    state = reconciling.readable_state(feature)
+    state = files.readable_state(feature)
     details = feature.status(state.current_phase)
     next_action = briefing.next_action(state, details)
     if as_json:
@@ -137,7 +263,7 @@ def reconcile(app: App, dry_run: bool, name: str | None, commit: str | None) -> 
     view = app.look(FORMAT.name) if dry_run else writing(app)
     place, feature = view.place, feature_meant(app, view, name)
     if dry_run:
-        reconciling.reconciled(feature, "")  # refused where nothing tells what holds
+        files.reconciled(feature, "")  # refused where nothing tells what holds
         for line in files.disagreements(feature) or ("The files agree.",):
             say(one_line(line))
         return
@@ -147,8 +273,7 @@ def reconcile(app: App, dry_run: bool, name: str | None, commit: str | None) -> 
         say(one_line(line))
     if changed.lines:
         tell_now(view, changed.entry, "reconciled")
-    if to_commit:
-        to_commit.make(place, changed.entry)
+    to_commit.make(place, changed.entry)
 
 
 # Begin.
@@ -180,7 +305,7 @@ def start(
     slug = slug or files.slug_from(title)
     text = _described(title, description, file)
     place = (app.look(FORMAT.name, stay=False) if dry_run else writing(app, stay=False)).place
-    reconciling.refuse_taken(place.store, files.folder_for_new(place.store, slug))
+    refuse_taken(place.store, files.folder_for_new(place.store, slug))
     to_commit = commit_to_make(place, slug, commit)
     if branch:
         finalizing.refuse_unready(place.root)
@@ -189,19 +314,18 @@ def start(
         lines += [f"be on branch {files.branch_of(slug)}"] if branch else []
         lines += [copy.line for copy in documents.plan_seeds(place.store, slug)]
         lines += [f"new: {workspace}/{name}" for name in (files.DESCRIPTION, *files.NAMES)]
-        lines += [f"commit {workspace}: {to_commit.message(PHASES[0])}"] if to_commit else []
+        lines += [f"commit {workspace}: {to_commit.message(PHASES[0])}"] if commit else []
         _list(_NOTHING_DONE, *lines)
         return
     lines += [finalizing.switch(place.root, files.branch_of(slug))] if branch else []
     # Looked at again: another branch may hold other workflows, and other docs.
     view = writing(app, stay=False)
     place = view.place
-    reconciling.refuse_taken(place.store, files.folder_for_new(place.store, slug))
+    refuse_taken(place.store, files.folder_for_new(place.store, slug))
     lines += [copy.line for copy in documents.seed(place.store, slug)]
     changed = FORMAT.start(place, slug, title=title, description=text)
     tell_now(view, changed.entry, "started", f"kept in {workspace}/", *lines, *changed.lines)
-    if to_commit:
-        to_commit.make(place, changed.entry)
+    to_commit.make(place, changed.entry)
 
 
 def _described(title: str, description: str | None, file: str | None) -> str:
@@ -233,7 +357,7 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None, commit: str
     if dry_run:
         lines = [copy.line for copy in copies]
         lines.append(f"move {files.workspace(slug)} to .claude/holdfast/archive")
-        lines += [f"commit: {to_commit.message(PHASES[-1])}"] if to_commit else []
+        lines += [f"commit: {to_commit.message(PHASES[-1])}"] if commit else []
         _list(_NOTHING_DONE, *lines)
     if not force:
         documents.refuse_conflicts(copies)
@@ -242,7 +366,7 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None, commit: str
     done = finalizing.finalize(place, slug, force=force)
     heading = f"Workflow finalized: {one_line(done.title)}. Its workspace is in {done.archived}"
     _list(heading, *(copy.line for copy in done.copies), *done.replaced)
-    if to_commit:
+    if commit:
         paths = [*finalizing.published(done.copies), files.workspace(slug)]
         say(finalizing.commit(place.root, paths, to_commit.message(PHASES[-1])))
 
@@ -286,8 +410,7 @@ def recover(
     lines = recovery.recover(place, slug, proposal)
     feature = files.read(place.store, files.folder_of(place.store, slug))
     tell_now(view, feature, "recovered", *lines)
-    if to_commit:
-        to_commit.make(place, feature)
+    to_commit.make(place, feature)
 
 
 def _only_damaged(place: Place) -> str | None:
@@ -314,37 +437,37 @@ def _show_proposal(slug: str, proposal: Proposal) -> None:
 # Commands that make one move.
 
 
-def _text(what: str, *, or_comments: bool = False) -> Decorator:
-    """The TEXT of a move, given as such, in a file or on stdin; it is *what* a refusal calls it."""
+_COMMENTS = click.option(
+    "--comments",
+    metavar="FILE",
+    help="What `gh api repos/OWNER/REPO/pulls/N/comments` printed; - for stdin.",
+)
+# The TEXT of a move is given as such, in a file or on stdin; this is what a refusal calls it.
+_TEXT = (
+    click.argument("text", required=False),
+    click.option("--file", metavar="FILE", help="The file with the text; - for stdin."),
+)
+_CALLED = {
+    "revise": "the review",
+    "approve-internal": "the review",
+    "request-changes": "what is to be changed",
+    "regress": "what is to be changed",
+    "escalate": "the reason",
+    "guide": "the guidance",
+}
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @click.argument("text", required=False)
-        @click.option("--file", metavar="FILE", help="The file with the text; - for stdin.")
-        @wraps(function)
-        def command(*context: Any, text: str | None, file: str | None, **given: Any) -> Any:
-            if not or_comments or given["comments"] is None:
-                given["text"] = text_given(text, file, what)
-            elif text is not None or file is not None:
-                raise click.UsageError("Give a text or --comments, not both.")
-            return function(*context, **given)
 
-        return command
-
-    return decorate
-
-
-def _comments(function: Callable[..., Any]) -> Callable[..., Any]:
-    @click.option(
-        "--comments",
-        metavar="FILE",
-        help="What `gh api repos/OWNER/REPO/pulls/N/comments` printed; - for stdin.",
-    )
-    @wraps(function)
-    def command(*context: Any, comments: str | None, **given: Any) -> Any:
-        read = None if comments is None else parse_comments(read_input(comments))
-        return function(*context, comments=read, **given)
-
-    return command
+def _read_texts(move: Move, given: dict[str, Any]) -> None:
+    """Put what TEXT, --file and --comments hold in their place; comments may be given instead of a text."""
+    comments = given.get("comments")
+    if move.words in _CALLED:
+        text, file = given.pop("text"), given.pop("file")
+        if comments is None:
+            given["text"] = text_given(text, file, _CALLED[move.words])
+        elif text is not None or file is not None:
+            raise click.UsageError("Give a text or --comments, not both.")
+    if comments is not None:
+        given["comments"] = parse_comments(read_input(comments))
 
 
 _PR = click.option(
@@ -353,8 +476,6 @@ _PR = click.option(
     callback=lambda _, __, text: None if text is None else PullRequest.parse(text),
     help="The pull request.",
 )
-_REVIEW = _text("the review")
-_WISH = _text("what is to be changed", or_comments=True)
 _BY = click.option("--by", metavar="WHO", help="Who decided.")
 _COMPLETED = "completed. Its docs are published by: holdfast gate finalize"
 _CANCELLED = "cancelled. Its files stay where they are"
@@ -362,6 +483,7 @@ _CANCELLED = "cancelled. Its files stay where they are"
 
 def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
     summary = given.pop("commit")
+    _read_texts(move, given)
     view = writing(app)
     feature = feature_meant(app, view, name)
     commit = commit_to_make(view.place, feature.slug, summary)
@@ -379,8 +501,7 @@ def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
             say(f"  {one_line(line)}")
     else:
         tell_now(view, changed.entry, move.verb, *changed.lines)
-    if commit:
-        commit.make(view.place, changed.entry)
+    commit.make(view.place, changed.entry)
 
 
 def _move(
@@ -392,20 +513,18 @@ def _move(
 
 MOVES = (
     _move("submit", moves.submit, "submitted", "Submit for review (iteration {iteration})"),
-    _move(
-        "revise", moves.revise, "reviewed", "Request a revision (iteration {iteration})", _REVIEW
-    ),
+    _move("revise", moves.revise, "reviewed", "Request a revision (iteration {iteration})", *_TEXT),
     _move(
         "approve-internal",
         moves.approve_internal,
         "reviewed",
         "Pass the internal review (iteration {iteration})",
-        _REVIEW,
+        *_TEXT,
         _PR,
     ),
-    _move("approve", moves.approve, "advanced", "Approve", _comments),
+    _move("approve", moves.approve, "advanced", "Approve", _COMMENTS),
     _move(
-        "request-changes", moves.request_changes, "reviewed", "Request changes", _WISH, _comments
+        "request-changes", moves.request_changes, "reviewed", "Request changes", *_TEXT, _COMMENTS
     ),
     _move(
         "regress",
@@ -413,11 +532,11 @@ MOVES = (
         "taken back",
         "Take up again after comments",
         click.argument("phase", type=click.Choice(PHASES)),
-        _WISH,
-        _comments,
+        *_TEXT,
+        _COMMENTS,
     ),
-    _move("escalate", moves.escalate, "escalated", "Escalate", _text("the reason")),
-    _move("guide", moves.guide, "guided", "Give guidance", _text("the guidance"), _BY),
+    _move("escalate", moves.escalate, "escalated", "Escalate", *_TEXT),
+    _move("guide", moves.guide, "guided", "Give guidance", *_TEXT, _BY),
     _move("override", moves.override, "advanced", "Override the escalation", _BY),
     _move("complete", moves.complete, _COMPLETED, "Complete the workflow", _PR),
     _move("cancel", moves.cancel, _CANCELLED, "Cancel the workflow"),

@@ -1,1 +1,0 @@
-"""The group `holdfast pipeline`: workflows with enforced steps, approvals, retries and sessions."""
