@@ -46,7 +46,7 @@ def only(place: Place) -> Workflow:
 
 Step = tuple[str, Callable[..., State], str, str]
 
-PUSH = "see whether feat/user-auth is pushed, then create the pull request"
+PUSH = "See whether feat/user-auth is pushed, then create the pull request"
 DEV: list[Step] = [
     (
         "the feature is loaded",
