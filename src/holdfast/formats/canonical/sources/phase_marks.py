@@ -11,8 +11,9 @@ from holdfast.formats.canonical.sources.words import NUMBERS, OF, SIGNS, VAGUE, 
 from holdfast.patterns import pattern
 
 _MOST_PHASES = 9_999
-_LATIN = "|".join(re.escape(noun) for noun in sorted(nouns(), reverse=True) if noun[0] < "\u2e80")
-_HAN = "|".join(noun for noun in sorted(nouns(), reverse=True) if noun[0] >= "\u2e80")
+_NOUNS = sorted(nouns(), reverse=True)
+_LATIN = "|".join([noun for noun in _NOUNS if noun[0] < "\u2e80"])
+_HAN = "|".join([noun for noun in _NOUNS if noun[0] >= "\u2e80"])
 _COUNTED = pattern(rf"{values.DECORATION}(?:{_LATIN})\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
 _PHASE = rf"{values.DECORATION}(?:(?:{_LATIN}|{_HAN})\s*|[mps](?=[0-9]))?#?"
 # "第二阶段", "2단계": the number stands before the noun.
@@ -51,9 +52,7 @@ _BEHIND = pattern(
 _MARKED = pattern("^`([^`]+)`")
 _KEYCAP = pattern("([0-9])\ufe0f?\u20e3")
 _AROUND = f"{statuses.SEPARATORS};(\ufe0f"
-_CLEAR = "|".join(
-    re.escape(noun) for noun in sorted(nouns(), reverse=True) if noun not in VAGUE.split(", ")
-)
+_CLEAR = "|".join([noun for noun in _NOUNS if noun not in VAGUE.split(", ")])
 _MENTIONED = pattern(rf"(?<!\w)(?:{_CLEAR})s?\s*(?=#?[0-9])|(?<!\w)[mps](?=[0-9])", re.IGNORECASE)
 # What stands before the phase where the work is: "Next: Phase 29", "all done except Phase 3".
 _POINTS = pattern(

@@ -246,9 +246,8 @@ def spellings(table: Mapping[str, str]) -> list[str]:
             options = list(letters) if letters else [letter] if letter else [" ", "-"]
             if may_miss or not letters:
                 options.append("")
-            pending += [
-                f"{word[: choice.start()]}{option}{word[choice.end() :]}" for option in options
-            ]
+            for option in options:
+                pending.append(f"{word[: choice.start()]}{option}{word[choice.end() :]}")
     return found
 
 
