@@ -19,7 +19,8 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "canonical": (*DECLARING, "untracked/workflow-state"),
     "skill": (".claude/workflow-state",),
     "gated": ("workflow",),
-    "orchestrator": (".claude/agent-state.json",),
+    # The second is the name of the copy of a state that is gone.
+    "orchestrator": (".claude/agent-state.json", ".claude/agent-state.json.lost"),
     "pipeline": ("workspace/workflow-state", "workspace/sessions"),
 }
 

@@ -121,7 +121,10 @@ def plan(place: Place, which: str | None = None) -> WayBack:
         files.refuse_foreign(before)
         before = None
     snapshot = _snapshot(place.store, which)
-    stays = {"safety_bounds": before.state.safety_bounds} if before else {}
+    # A copy of what was lost has what was used until then.
+    stays = {}
+    if before and not snapshot.problems:
+        stays = {"safety_bounds": before.state.safety_bounds}
     return WayBack(snapshot, before, snapshot.state.model_copy(update=stays))
 
 
@@ -134,6 +137,7 @@ def restore(place: Place, which: str | None = None) -> Changed[StateFile]:
             aside = store.relative(FORMAT.set_aside(place, path))
             lines.append(f"what was there is kept in {aside}")
         whole = way.before if way.before and not way.before.broken else None
+        store.forget(place.root / files.LOST)
         return Changed(FORMAT.put(place, path, way.after, whole), (*lines,))
 
 
@@ -141,6 +145,8 @@ def _snapshot(store: Store, which: str | None) -> StateFile:
     copy = files.copy_of_lost(store)
     if which is None:
         last = next(files.good_snapshots(store), copy)
+        if copy and last and (copy.key != last.key or files.done_since(copy.state, last.state)):
+            last = copy
         if last is None:
             raise NoSuchWorkflow(
                 f"there is no checkpoint in {store.root / files.FOLDER}",
@@ -209,6 +215,7 @@ def put_away(place: Place) -> Path:
             if file != path and not files.is_foreign(store, file):
                 _move(place, file, target)
         _move(place, path, target)
+        store.forget(place.root / files.LOST)
     return target
 
 

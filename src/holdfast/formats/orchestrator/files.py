@@ -159,15 +159,30 @@ def _is_newer(copy: StateFile, snapshot: StateFile) -> bool:
 
 
 def copy_of_lost(store: Store) -> StateFile | None:
-    """Our copy of a state that is gone, as after `git reset --hard` where git tracks .claude/."""
+    """Our copy of a state that is gone or was replaced by an older one of the same run.
+
+    So it is after `git reset --hard` where git tracks .claude/.
+    """
     path = store.root / STATE
-    if store.exists(path):
-        return None
-    copies = (
-        KIND.from_copy(store, store.root / name, ("it is gone",), None) for name in (STATE, LOST)
-    )
-    found = next((copy for copy in copies if isinstance(copy, StateFile)), None)
-    return replace(found, path=path) if found and not found.state.over else None
+    there = KIND.read(store, path) if store.exists(path) else None
+    for name in (STATE, LOST):
+        copy = KIND.from_copy(store, store.root / name, ("it is gone",), None)
+        if isinstance(copy, Unusable) or copy.state.over:
+            continue
+        if there is None or (isinstance(there, StateFile) and _was_replaced(copy, there)):
+            return replace(copy, path=path)
+    return None
+
+
+def _was_replaced(copy: StateFile, there: StateFile) -> bool:
+    """Whether the state *there* is of the run that *copy* is of, and from before that."""
+    is_whole = not there.problems and not there.state.over
+    return is_whole and copy.key == there.key and bool(done_since(copy.state, there.state))
+
+
+def done_since(state: State, earlier: State) -> list[str]:
+    """The tasks that are completed in *state*, and were not yet in the *earlier* one."""
+    return [done.task for done in state.completed_tasks if not earlier.completed(done.task)]
 
 
 def good_snapshots(store: Store) -> Iterator[StateFile]:

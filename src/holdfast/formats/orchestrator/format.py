@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.files import together
+from holdfast.files.fingerprints import digest
 from holdfast.files.store import COMMAND_WAIT, Store
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import iso_time, quoted, required_fields
@@ -84,6 +85,23 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
         return [
             f"{files.STATE} is {files.OLD}" for file in found.unusable if file.reason == files.OLD
         ]
+
+    def _fill(self, found: Found[StateFile], survey: Survey) -> Survey:
+        """With the offer of the copy of a state that is gone, once."""
+        super()._fill(found, survey)
+        store = found.place.store
+        lost = files.copy_of_lost(store)
+        version = digest(lost.raw) if lost else ""
+        if lost and ledger.load(store).told.get(files.LOST) != version:
+            what = f"{files.STATE} is gone, and a copy of {lost.name!r} is kept"
+            if found.entries:
+                done = ", ".join(files.done_since(lost.state, found.entries[0].state))
+                what = (
+                    f"{files.STATE} is older than our copy of it, where {done} is completed as well"
+                )
+            survey.notes.append(f"{what}. To go on with the copy: holdfast orchestrate restore")
+            survey.once[files.LOST] = version
+        return survey
 
     # Saving.
 
