@@ -403,6 +403,11 @@ def test_a_task_document_outside_the_project(
     assert f"the task document {document} lies outside the project" in cycle.guidance
     assert "read it from disk" in cycle.guidance
     assert "in phase 1 of 2: Foundation." in cycle.guidance
+    assert "the names of its phases" not in cycle.guidance
+    put_fresh(holdfast_project)  # begun by hand, so that no command was given the document
+    unnamed = "so it is not sent and the names of its phases are not known: read it from disk."
+    assert unnamed in compaction_cycle().guidance
+    put_fresh(holdfast_project, task_doc=str(document))
     holdfast_project.write(
         "../home/.config/holdfast/holdfast.toml", f'reading_roots = ["{folder}"]\n'
     )

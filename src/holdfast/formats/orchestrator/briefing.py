@@ -118,13 +118,16 @@ def phase_name(place: Place, state: State, phase: int) -> str:
     return names[0] if names else f"Phase {phase + 1}"
 
 
-def unread(place: Place, task_doc: str) -> str:
+def unread(place: Place, state: State) -> str:
     """That the agent has to read the task document by itself, in one line; empty where it is sent."""
+    task_doc = state.orchestrator.task_doc
     real = plan.real_path(place.store, task_doc)
     if not real or contains(str(place.root), real) or plan.may_be_read(place, task_doc):
         return ""
+    is_named = phase_name(place, state, state.phase) != f"Phase {state.phase + 1}"
+    names = "" if is_named else " and the names of its phases are not known"
     return (
-        f"the task document {task_doc} lies outside the project, so it is not sent: read it from disk. "
+        f"the task document {task_doc} lies outside the project, so it is not sent{names}: read it from disk. "
         "A person who wants it sent names its folder as reading_roots in the own holdfast.toml."
     )
 

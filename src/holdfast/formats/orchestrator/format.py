@@ -73,7 +73,7 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
     def describe(self, place: Place, entry: StateFile, standing: Standing) -> dict[str, Any]:
         state, cautions = entry.state, list[str]()
         if standing == "active":
-            cautions = [briefing.unread(place, state.orchestrator.task_doc), *self._beyond(state)]
+            cautions = [briefing.unread(place, state), *self._beyond(state)]
             cautions.append(briefing.parted(place.store, state))
         over = "archive" if state.over else "fail REASON"
         return {
