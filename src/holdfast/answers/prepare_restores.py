@@ -88,7 +88,7 @@ def _standing(view: ProjectView) -> Answer:
     return {
         "name": one_line(briefing.name),
         "phase": briefing.count,
-        "title": one_line(briefing.phase_title),
+        "title": one_line(briefing.phase_name),
         "status": one_line(briefing.status, 20).replace("_", " "),
         "behind": workflow.behind,
     }

@@ -39,16 +39,12 @@ from holdfast.workflows.sync import ProjectView
 
 def _facts(workflow: Workflow) -> dict[str, Any]:
     declared_at = iso(from_mtime(workflow.declared_at)) if workflow.declared else None
-    made, briefing = {"name", "brief"}, workflow.briefing  # which has both
+    made = {"name", "brief"}  # the briefing has both
     names = (field.name for field in fields(workflow) if field.name not in made)
     return {
         **{name: getattr(workflow, name) for name in names},
         "declared_at": declared_at,
-        "briefing": {
-            **asdict(briefing),
-            "phase_name": briefing.phase_title,
-            "context": dict(briefing.context),
-        },
+        "briefing": {**asdict(workflow.briefing), "context": dict(workflow.briefing.context)},
     }
 
 
@@ -141,7 +137,7 @@ def show(app: App, name: str | None, as_json: bool) -> None:
         return
     briefing = workflow.briefing
     terminal.line(f"{briefing.name}  ({briefing.kind})")
-    terminal.line(f"phase: {briefing.count} {briefing.phase_name}")
+    terminal.line(f"phase: {briefing.count} {briefing.phase_name}".rstrip())
     terminal.line(f"status: {briefing.status}")
     terminal.line(f"next action: {briefing.next_action or '-'}")
     terminal.line(f"gate: {briefing.gate or '-'}")

@@ -389,8 +389,7 @@ def status(app: App, as_json: bool, name: str | None) -> None:
         }
         dump(facts)
     else:
-        where = f"{stands.where} ({stands.phase_name})"
-        put(f"{stands.name}: {stands.status}, {where}", style=terminal.HEADING)
+        put(f"{stands.name}: {stands.status}, {stands.where_by_name}", style=terminal.HEADING)
         if stands.next_action:
             put(stands.next_action, lead="  Next: ")
         _show_uses(uses)

@@ -29,7 +29,7 @@ def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -
     briefing = workflow.briefing
     put(f"{one_line(briefing.name)} ({one_line(briefing.kind)})", style=terminal.HEADING)
     colour = terminal.of_status(briefing.status)
-    phase = f"{briefing.count} {one_line(briefing.phase_title)}".rstrip()
+    phase = f"{briefing.count} {one_line(briefing.phase_name)}".rstrip()
     _row("phase", f"{phase}, {briefing.status.replace('_', ' ')}", colour)
     if not briefing.phase_trouble:
         _row("", bar(briefing), colour)

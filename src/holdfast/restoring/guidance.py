@@ -135,7 +135,7 @@ def _place(briefing: Briefing, before: str, after: str = "") -> str:
 
 
 def _titled(briefing: Briefing, before: str, after: str = "") -> str:
-    title = one_line(briefing.phase_title, _NAME)
+    title = one_line(briefing.phase_name, _NAME)
     return f"{before}{title}{after}" if title else ""
 
 

@@ -41,7 +41,7 @@ class Fact(NamedTuple):
 
 def facts_of(briefing: Briefing) -> list[Fact]:
     """What a summary has to keep. What has no letter and no digit cannot be looked for."""
-    title = briefing.phase_title
+    title = briefing.phase_name
     phase = f"{briefing.phase} of {briefing.phases}{f': {title}' if title else ''}"
     facts = [
         Fact(NAME, text_of(briefing.name)),

@@ -46,6 +46,7 @@ from holdfast.formats.engine.workflow import (
     Standing,
     Survey,
     Workflow,
+    unless_numbered,
 )
 from holdfast.records import ledger
 from holdfast.text.plaintext import one_line
@@ -103,7 +104,7 @@ class Canonical(StateFormat[State, Merged, View]):
             kind=state.workflow_type,
             phase=phase.current,
             phases=phase.total,
-            phase_name=phase.name,
+            phase_name=unless_numbered(phase.name, phase.current),
             phase_trouble=entry.phase_trouble,
             status=phase.status,
             next_action=next_action or (_ALL_DONE if entry.all_done else None),
@@ -290,9 +291,9 @@ class Canonical(StateFormat[State, Merged, View]):
             workflow.briefing,
         )
         if workflow.standing != "finished":
-            where = f"phase {was.phase} of {was.phases} ({was.phase_name})"
+            status = was.status.replace("_", " ")
             lines.append(
-                f"It was in {where}, {was.status.replace('_', ' ')}; `holdfast undo` brings it back."
+                f"It was in {was.where_by_name}, {status}; `holdfast undo` brings it back."
             )
         if workflow.declared:
             lines.append(

@@ -31,7 +31,7 @@ class Briefing:
     kind: str  # "qa-loop", "implementation", …
     phase: int
     phases: int
-    phase_name: str
+    phase_name: str  # empty if it is known by its number alone
     status: str
     next_action: str | None = None
     gate: str | None = None
@@ -54,9 +54,13 @@ class Briefing:
         return f"phase {self.count}"
 
     @property
-    def phase_title(self) -> str:
-        """The phase's name, unless that is only its number again."""
-        return "" if self.phase_name == f"Phase {self.phase}" else self.phase_name
+    def where_by_name(self) -> str:
+        return f"{self.where} ({self.phase_name})" if self.phase_name else self.where
+
+
+def unless_numbered(name: str, phase: int) -> str:
+    """The *name* of a phase, unless that is only its number again."""
+    return "" if name == f"Phase {phase}" else name
 
 
 def as_text(value: object) -> str:

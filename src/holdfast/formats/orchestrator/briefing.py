@@ -13,7 +13,7 @@ from holdfast.errors import StateUnreadable
 from holdfast.files import git
 from holdfast.files.regular import contains
 from holdfast.files.store import Store
-from holdfast.formats.engine.workflow import Briefing, Place, Standing
+from holdfast.formats.engine.workflow import Briefing, Place, Standing, unless_numbered
 from holdfast.formats.orchestrator import files, limits, plan, tasks
 from holdfast.formats.orchestrator.files import StateFile
 from holdfast.formats.orchestrator.model import LEARNINGS, PendingTask, State
@@ -44,7 +44,9 @@ def make(place: Place, file: StateFile, standing: Standing) -> Briefing:
         kind="orchestrator",
         phase=run.current_phase + 1,
         phases=max(run.total_phases, 1),
-        phase_name=phase_name(place, state, run.current_phase),
+        phase_name=unless_numbered(
+            phase_name(place, state, run.current_phase), run.current_phase + 1
+        ),
         status=status,
         next_action=next_action,
         gate=f"tasks {', '.join(left)} completed" if left and is_executing else None,

@@ -151,7 +151,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             kind=state.workflow_type,
             phase=state.current,
             phases=max(state.total, state.current),
-            phase_name=step.title if step else f"Phase {state.current}",
+            phase_name=step.title if step else "",
             status=state.status,
             next_action=next_action,
             gate=progress.blocker(state, step).reason if step and asked else None,

@@ -231,7 +231,7 @@ def briefing(
         kind=state.skill,
         phase=number,
         phases=max(len(phases), 1),
-        phase_name=phase.name if phase else f"Phase {number}",
+        phase_name=phase.name if phase else "",
         status="blocked" if is_blocked(state) and not state.over else state.workflow.status,
         next_action=stands.next_action,
         gate=None if state.over else _gate(state),
