@@ -320,6 +320,25 @@ def test_an_edit_by_hand_stays_the_last_activity(
     assert json.loads(path.read_bytes())["workflow"]["updated_at"] > "2025-01-09"
 
 
+@pytest.mark.parametrize(("folder", "hours"), [("completed", 24), ("active", 7 * 24)])
+def test_what_is_old_is_told_by_the_time_of_its_file(
+    folder: str, hours: int, holdfast_project: Project
+) -> None:
+    """As its `find` lines do it; the times that the example states are of 2025. What is unfinished is archived."""
+    data = copy.deepcopy(EXAMPLES["dev"])
+    if folder == "completed":
+        data["workflow"]["status"] = "completed"
+    path = put(holdfast_project, "dev-a1b2c3d4", data, folder)
+    for age, goes in ((hours - 1, False), (hours + 25, True)):
+        written = holdfast_project.clock.now().timestamp() - age * 3600
+        os.utime(path, (written, written))
+        told = skill(holdfast_project, "clean")
+        assert (f"removed: {STATES}/{folder}/{path.name}" in told) == goes
+        assert path.exists() != goes
+    archived = list((holdfast_project.root / ".claude/holdfast").glob("archive/*"))
+    assert len(archived) == (folder == "active")
+
+
 def test_recorded_failing_tests_block_a_task(holdfast_project: Project) -> None:
     """Of a /dev as of a /tdd: red ends with a test that fails, green and refactor with tests that pass."""
     begin(holdfast_project, 4)
@@ -431,7 +450,10 @@ def test_a_task_with_an_unknown_status_has_been_begun(
     path.write_text(json.dumps(state), "utf-8")
     guidance = compaction_cycle().guidance
     assert next_action(guidance).startswith("Task 1/2 - Add login, GREEN phase")
-    assert "task 1 is 'testing', which is taken as 'in_progress'" in guidance
+    assert (
+        "tasks.0.status: expected one of pending, in_progress, completed, found 'testing'"
+        in guidance
+    )
     skill(holdfast_project, "tdd", "run", "--passed")
     assert only_state(holdfast_project)["tasks"][0]["status"] == "testing"
 

@@ -184,7 +184,9 @@ def _action(briefing: Briefing, situation: Situation) -> str:
 
 def notes(remarks: Sequence[str]) -> str:
     """What the agent has to know of the state of a workflow, restored or not, in one line each."""
-    return "\n".join(f"Note: {one_line(remark, 300)}" for remark in remarks[:_NOTES])
+    lines = [one_line(remark, 300) for remark in remarks[:_NOTES]]
+    lines += [f"{more} more: holdfast status"] if (more := len(remarks) - _NOTES) > 0 else []
+    return "\n".join(f"Note: {line}" for line in lines)
 
 
 def _before(briefing: Briefing) -> str:

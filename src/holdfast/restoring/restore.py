@@ -121,7 +121,7 @@ def text(
 def cautions(view: ProjectView, workflow: Workflow) -> list[str]:
     """What is to be known before anybody goes on with *workflow*, one line each."""
     elsewhere = view.elsewhere(workflow)
-    return [*workflow.cautions, *([elsewhere] if elsewhere else [])]
+    return [*workflow.cautions, *([elsewhere] if elsewhere else []), *workflow.inspect()]
 
 
 def in_brief(workflow: Workflow) -> str:

@@ -175,7 +175,7 @@ def test_cautions(holdfast_project: Project) -> None:
     put(holdfast_project, data)
     (line,) = only(here).cautions
     assert line == (
-        "The files disagree, and workflow-state.json holds: status.json of 01-requirements "
+        "status.json of 01-requirements "
         "said in_progress, iteration 0; workflow-state.json says in_progress, iteration 3, which holds"
     )
     data["phases"][NAMES[4]]["status"] = "in_review"

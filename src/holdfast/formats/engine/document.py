@@ -304,12 +304,16 @@ def odd_values(document: Document) -> tuple[str, ...]:
 
 
 def _odd(item: ErrorDetails, value: Any) -> str:
-    owner, location = "", item["loc"]
+    owner, location, listed = "", item["loc"], False
     for at, part in enumerate(location, 1):
         inside = value[part]
         if isinstance(inside, dict) and at < len(location):
-            number = (f"{name} {inside[name]}" for name in _NUMBERS if name in inside)
-            owner = next(number, owner) if isinstance(value, list) else str(part)
+            if isinstance(value, list):
+                number = (f"{name} {inside[name]}" for name in _NUMBERS if name in inside)
+                place = f"{str(location[at - 2]).removesuffix('s')} {int(part) + 1}"
+                owner, listed = next(number, place), True
+            else:
+                owner = f"{part} of {owner}" if listed else str(part)
         value = inside
     expected = _expected(item, "").partition(", such as")[0]
     is_kind = expected.startswith(("a ", "an "))
@@ -381,6 +385,13 @@ def _absent(value: object, steps: Sequence[str], above: tuple[str, ...]) -> Iter
             yield from _absent(item, steps[1:], (*above, str(at)))
     elif steps and isinstance(value, dict):
         yield from _absent(value.get(steps[0]), steps[1:], (*above, steps[0]))
+
+
+def lacks(data: object, where: str) -> bool:
+    """Whether nothing stands in the field *where*, which is called "workflow.id"."""
+    for name in where.split("."):
+        data = data.get(name) if isinstance(data, Mapping) else None
+    return data is None
 
 
 def quoted(value: object) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from inspect import signature
@@ -46,7 +47,15 @@ from holdfast.files.regular import decode_json
 from holdfast.files.store import COMMAND_WAIT, LARGEST, Store
 from holdfast.formats import signs
 from holdfast.formats.engine import looking
-from holdfast.formats.engine.document import EXACT, Document, iso_time, objections, strictly
+from holdfast.formats.engine.document import (
+    EXACT,
+    Document,
+    iso_time,
+    lacks,
+    objections,
+    odd_values,
+    strictly,
+)
 from holdfast.formats.engine.looking import E, F, LoadedFile, Looking, Unusable, standing_by_age
 from holdfast.formats.engine.workflow import (
     Briefing,
@@ -58,6 +67,8 @@ from holdfast.formats.engine.workflow import (
     Workflow,
 )
 from holdfast.records import ledger
+
+_MOST_FINDINGS = 3  # that are told of a file; `inspect` tells them all
 
 S = TypeVar("S")  # what moves work on
 P = ParamSpec("P")
@@ -128,6 +139,10 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
     def owns(self, path: str) -> bool:
         """Whether a change of several files, which was interrupted, may write *path* below the root."""
         return False
+
+    def deciding(self, state: Any) -> Collection[str]:
+        """The fields that say what comes next: where one is odd or absent, nobody can tell that."""
+        return ()
 
     def beyond_types(self, state: Any) -> Iterable[str]:
         """What a strict reader objects to in a state whose fields are all of the right type."""
@@ -245,11 +260,55 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             key=entry.key,
             name=entry.name,
             standing=standing,
-            brief=partial(self.briefing, place, entry, standing),
+            brief=partial(self.checked, entry, partial(self.briefing, place, entry, standing)),
             changed_at=min(entry.changed_at, place.now),
             cautions=cautions,
+            inspect=partial(self._findings, place, entry, cautions)
+            if standing == "active"
+            else tuple,
             **fields,
         )
+
+    def checked(self, entry: E, brief: Callable[[], Briefing]) -> Briefing:
+        """The briefing of *entry*, which does not say what comes next where nobody can tell."""
+        briefing, why = brief(), self.undecided(entry)
+        if not why or not briefing.kept_with:  # it is over, or a person decides
+            return briefing
+        known = "Whoever knows what holds corrects that in the file; else the person is asked."
+        return replace(
+            briefing,
+            next_action=f"Not known: {why}",
+            gate=None,
+            comes_next=f"What comes next cannot be told: {why}. {known}",
+            kept_with=(),
+        )
+
+    def undecided(self, entry: E) -> str:
+        """Why nobody can tell what comes next; empty where the state says it."""
+        for where in self.deciding(entry.state):
+            odd = zip(entry.state.odd, odd_values(entry.state), strict=True)
+            said = (text for item, text in odd if ".".join(map(str, item["loc"])) == where)
+            if line := next(
+                said, f"{where} is missing" if lacks(entry.state.source, where) else ""
+            ):
+                return line
+        return ""
+
+    def _findings(self, place: Place, entry: E, told: Collection[str]) -> tuple[str, ...]:
+        """What a strict reader objects to in the files of *entry* and is not *told*, in a few lines."""
+        found = list[str]()
+        for file in self.files(entry):
+            if file.problems:  # which are told; what is used is its last good copy
+                continue
+            path = place.store.relative(file.path)
+            odd = {".".join(map(str, item["loc"])) for item in file.state.odd}
+            wrong = dict.fromkeys(self.wrong_in(file.path, dict(file.state.source)))
+            named = [line for line in wrong if line.partition(":")[0] not in odd]
+            named = [line for line in named if not any(line in caution for caution in told)]
+            found += [f"{path}: {line}" for line in named[:_MOST_FINDINGS]]
+            if len(named) > _MOST_FINDINGS:
+                found.append(f"{path}: {len(named) - _MOST_FINDINGS} more: holdfast inspect {path}")
+        return tuple(found)
 
     def standing(
         self, place: Place, entry: E, ignored: Collection[str] = ()
@@ -412,8 +471,14 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
 
     def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
         """What a strict reader of the document objects to in *data*; None where it is not ours."""
-        if not self.kind.has_shape(data):
-            return None
+        if self.kind.has_shape(data):
+            return self.wrong_in(path, data)
+        lacking = self.kind.lacking(data) if self.lies_there(path) else ""
+        expected = self.required.get(lacking, "this field")
+        return [f"{lacking}: expected {expected}, found nothing"] if lacking else None
+
+    def wrong_in(self, path: Path, data: dict[str, Any]) -> Iterable[str]:
+        """What a strict reader objects to in *data*, which is a state; a hook asks this, too."""
         wrong = list(objections(self.kind.model, data, self.required))
         if not strictly(self.kind.model, data):
             wrong += self.beyond_types(self.kind.model.model_validate(data, context=EXACT))

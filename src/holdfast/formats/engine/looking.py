@@ -141,6 +141,13 @@ class FileKind(Generic[D, K]):
     # known by one. What is read has its row as well.
     row: type[Any] | None = None
     lazy: type[LazyFile[Any]] | None = None
+    # Fields that a state has; what has all of them but one is meant as a state.
+    marks: tuple[str, ...] = ()
+
+    def lacking(self, data: Mapping[str, Any]) -> str:
+        """Which field *data* lacks to be a state; empty where it is one, or not meant as one."""
+        absent = [name for name in self.marks if name not in data]
+        return absent[0] if len(absent) == 1 else ""
 
     def read(self, store: Store, path: Path) -> K | Unusable:
         """What *path* holds; where it cannot be read, its last good copy."""
@@ -156,6 +163,9 @@ class FileKind(Generic[D, K]):
         if not isinstance(data, dict) or not self.has_shape(data):
             if store.copies(path) is not None:
                 return self.from_copy(store, path, (f"not {self.what} any more",), None)
+            lacking = self.lacking(data) if isinstance(data, dict) else ""
+            if lacking:
+                return Unusable(path, f"not {self.what}: it has no {lacking}", "wrong")
             return Unusable(path, f"not {self.what}", "foreign")
         try:
             return self.load(store, path, raw, mtime, data)

@@ -91,6 +91,7 @@ class Workflow:
     branch: str | None = None
     remark: str = ""  # one line: why it is not active, or not by itself
     cautions: tuple[str, ...] = ()  # what whoever goes on with it has to know, one line each
+    inspect: Callable[[], tuple[str, ...]] = tuple  # what is wrong with its files beside that
     part_of: str | None = None  # the key of an active workflow whose briefing includes it
     put_away: bool = False  # it has ended, and nothing is left to be done about its file
     cleared_with: str = ""  # the command line for what is left over, where it is not simply ended

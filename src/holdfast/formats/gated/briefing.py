@@ -62,19 +62,19 @@ def make(feature: Feature, store: Store, ended_with: str) -> Briefing:
     state = feature.state
     status = feature.status(state.current_phase)
     following, waits = next_action(state, status), turn(state) == "human"
-    comes_next = f"{following}." if state.all_approved or state.phase.status == "approved" else ""
+    comes_next = f"{following}." if state.all_approved or state.phase_status == "approved" else ""
     if waits:
-        comes_next = f"Waiting for a person. {following}. {_MAY[state.phase.status]}"
-    names = ("complete",) if state.all_approved else _KEPT_WITH.get(state.phase.status, ("submit",))
+        comes_next = f"Waiting for a person. {following}. {_MAY[state.phase_status]}"
+    names = ("complete",) if state.all_approved else _KEPT_WITH.get(state.phase_status, ("submit",))
     return Briefing(
         name=state.name,
         kind="gated",
         phase=PHASES.index(state.current_phase) + 1,
         phases=len(PHASES),
         phase_name=_title(state.current_phase),
-        status=state.status if state.over else state.phase.status,
+        status=state.status if state.over else state.phase_status,
         next_action=following,
-        gate=None if state.over else _GATES.get(state.phase.status),
+        gate=None if state.over else _GATES.get(state.phase_status),
         reading=tuple(
             f"@{store.relative(path)}" for path in _reading(feature, state, status, store)
         ),
@@ -90,7 +90,7 @@ def turn(state: State) -> Turn:
     """Who has to act now."""
     if state.over or state.all_approved:
         return "nobody"
-    return _TURNS.get(state.phase.status, "creator")
+    return _TURNS.get(state.phase_status, "creator")
 
 
 def next_action(state: State, status: StatusFile | None) -> str:
@@ -109,14 +109,14 @@ def next_action(state: State, status: StatusFile | None) -> str:
     if state.phase.iterations:
         where += f", iteration {_iteration(state, status)}"
     # A reviewer looks at the artefact afresh; earlier feedback is for whoever revises or decides.
-    wanted = state.phase.status in {"in_progress", "escalated"}
+    wanted = state.phase_status in {"in_progress", "escalated"}
     feedback = status.current_feedback if status and wanted else None
     line = f"{where}: {_doing(state, status)}"
     return f"{line}: {one_line(feedback, 200)}" if feedback else line
 
 
 def _doing(state: State, status: StatusFile | None) -> str:
-    match state.phase.status:
+    match state.phase_status:
         case "in_review":
             return "the reviewer evaluates the artefact"
         case "user_review":

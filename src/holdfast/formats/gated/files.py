@@ -233,8 +233,7 @@ class Feature:
         wrong = [
             f"workflow-state.json contradicts itself. {line}" for line in contradictions(self.state)
         ]
-        holds = "The files disagree, and workflow-state.json holds"
-        return wrong + [f"{holds}: {line}" for line in disagreements(self)]
+        return [*wrong, *disagreements(self)]
 
     @property
     def loaded(self) -> list[LoadedFile[Any]]:
@@ -272,7 +271,22 @@ def read(store: Store, folder: Path) -> Feature:
         file = found[name] = _read(store, STATUS_KIND, folder / name)
         if isinstance(file, LoadedFile) and file.state.phase != phase:
             found[name] = Unusable(file.path, misplaced(phase, file.state.phase), "wrong")
-    return Feature(folder, found)
+    feature = Feature(folder, found)
+    _take_over_odd(feature)
+    return feature
+
+
+def _take_over_odd(feature: Feature) -> None:
+    """What workflow-state.json does not say usably of a phase, its status.json says."""
+    if not isinstance(feature.main, LoadedFile):
+        return
+    odd = {item["loc"] for item in feature.main.state.odd}
+    for name in PHASES:
+        said, summary = usable(feature.statuses[name]), feature.state.phases[name]
+        if said and ("phases", name, "status") in odd:
+            summary.status = said.status
+        if said and ("phases", name, "iterations") in odd:
+            summary.iterations = said.iterations
 
 
 def misplaced(folder: str, phase: str) -> str:
@@ -300,8 +314,13 @@ def disagreements(feature: Feature) -> tuple[str, ...]:
     state = feature.state
     phase = phase_in_work(state)
     moved = f"current_phase was {state.current_phase}, but {phase} is the one in progress"
-    lines = (disagreement(feature, name) for name in PHASES)
-    return (*([moved] if phase else []), *(line for line in lines if line))
+    there = [name for name in PHASES if not is_missing(feature.statuses[name])]
+    absent = ", ".join(name for name in PHASES if name not in there)
+    lines = [moved] if phase else []
+    lines += filter(None, (disagreement(feature, name) for name in there))
+    if absent:
+        lines.append(f"status.json of {absent} is missing; the next command writes it")
+    return (*lines,)
 
 
 def phase_in_work(state: State) -> PhaseName | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -210,15 +210,20 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
     def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
         problems = super().problems(path, data)
         if problems is None and has_status_shape(data):
-            return self._problems_of_status(path, data)
+            return self.wrong_in(path, data)
         return problems
 
-    def _problems_of_status(self, path: Path, data: dict[str, Any]) -> list[str]:
+    def wrong_in(self, path: Path, data: dict[str, Any]) -> Iterable[str]:
+        if self.kind.has_shape(data):
+            return super().wrong_in(path, data)
         folder = path.parent.name if path.name == files.STATUS else ""
         wrong = list(objections(StatusFile, data, self.required_of_status))
         if not wrong and folder in PHASES and data["phase"] != folder:
             return [files.misplaced(folder, data["phase"])]
         return wrong
+
+    def deciding(self, _: State) -> Collection[str]:
+        return "current_phase", "status"
 
     def beyond_types(self, state: State) -> Iterator[str]:
         yield from contradictions(state)

@@ -64,7 +64,7 @@ def _known_phases(value: object) -> object:
 def _all_phases(phases: dict[PhaseName, PhaseSummary]) -> dict[PhaseName, PhaseSummary]:
     absent = ", ".join(name for name in PHASES if name not in phases)
     if absent:
-        raise ValueError(f"an object with all 5 phases and no other: {absent} as well")
+        raise ValueError(f"an object with all 5 phases, {absent} as well")
     return phases
 
 
@@ -158,6 +158,11 @@ class State(Document):
     def phase(self) -> PhaseSummary:
         """The current phase."""
         return self.phases[self.current_phase]
+
+    @property
+    def phase_status(self) -> str:
+        """How the current phase stands; one of an escalated workflow waits for a person, whatever it says."""
+        return "escalated" if self.status == "escalated" else self.phase.status
 
     def is_open(self, entry: Any) -> bool:
         """Whether *entry* is an unresolved escalation of the current phase."""

@@ -71,7 +71,12 @@ def key_of(state: State) -> str:
 
 
 KIND = FileKind(
-    "the state of an orchestrator", State, StateFile, has_shape, "orchestrator.start_time"
+    "the state of an orchestrator",
+    State,
+    StateFile,
+    has_shape,
+    "orchestrator.start_time",
+    marks=("orchestrator", "completed_tasks", "pending_tasks"),
 )
 
 
@@ -221,7 +226,8 @@ def refuse_foreign(there: Unusable) -> None:
 
 def is_checkpoint_due(store: Store, run: StateFile) -> bool:
     """Whether *run* differs from its last checkpoint; what cannot be read never does."""
-    if run.problems or run.state.over:
+    kept = {item["loc"] for item in run.state.odd} & {("checkpoints",), ("safety_bounds",)}
+    if run.problems or run.state.over or kept:  # a checkpoint would write over what stands there
         return False
     name = run.state.checkpoints[-1].state_snapshot if run.state.checkpoints else ""
     is_name = snapshot_number(name) is not None

@@ -11,7 +11,7 @@ looked at, and signs of life are noted.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -238,6 +238,9 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
                 "orchestrator.current_task: expected at most as many as there are, "
                 f"found {run.current_task!r}"
             )
+
+    def deciding(self, _: State) -> Collection[str]:
+        return "orchestrator.current_phase", "pending_tasks", "active_agents"
 
     def beyond_types(self, state: State) -> Iterator[str]:
         yield from self._beyond(state)

@@ -325,7 +325,14 @@ def not_found(store: Store, state: State, step: Step, names: Iterable[str]) -> I
 
 
 KIND = FileKind(
-    "the state of a pipeline", State, StateFile, has_shape, "created_at", Row, LazyStateFile
+    "the state of a pipeline",
+    State,
+    StateFile,
+    has_shape,
+    "created_at",
+    Row,
+    LazyStateFile,
+    marks=("workflow_id", "workflow_type", "status"),
 )
 
 

@@ -48,7 +48,6 @@ _REQUIRED = {
     "created_at": "a time in ISO 8601",
     "updated_at": "a time in ISO 8601",
 }
-_KEYS = ("workflow_id", "workflow_type")
 _OF_SECTION = {
     GENERATION: {"scene_id": "the scene's id", "steps": "a list of steps"},
     PLANNING: {"level": "scene, chapter or act", "phases": "a list of phases"},
@@ -222,17 +221,14 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         folders = (files.GLOBAL.states, files.Location("*").states)
         if any(path.match(f"{folder}/{files.INDEX}") for folder in folders):
             return strictly(_Index, data)
-        if has_shape(data):
-            return chain(_of_state(data), _of_type(path, data))
-        absent = [
-            f"{field}: expected {_REQUIRED[field]}, found nothing"
-            for field in _KEYS
-            if field not in data
-        ]
-        is_meant = (
-            path.parent.name == "workflow-state" and len(absent) < len(_KEYS) and "status" in data
-        )
-        return absent if is_meant and absent else None
+        wrong = super().problems(path, data)
+        return chain(wrong, _of_type(path, data)) if wrong and has_shape(data) else wrong
+
+    def wrong_in(self, path: Path, data: dict[str, Any]) -> Iterable[str]:
+        yield from _of_state(data)
+        if isinstance(data["workflow_id"], str) and data["workflow_id"] != path.stem:
+            there = quoted(data["workflow_id"])
+            yield f"workflow_id: expected {path.stem}, as the file is called, found {there}"
 
 
 def _next_action(state: State) -> str | None:

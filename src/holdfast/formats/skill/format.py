@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from holdfast.errors import StateUnwritable
-from holdfast.formats.engine.document import iso_time, quoted, strictly, update_index
+from holdfast.formats.engine.document import iso_time, lacks, quoted, strictly, update_index
 from holdfast.formats.engine.format import Changed, StateFormat
 from holdfast.formats.engine.looking import LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
@@ -91,7 +91,7 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
         if workflow.standing != "active":
             return workflow
         brief = partial(facts.briefing, place, file, "active", found.not_ignored)
-        workflow = replace(workflow, brief=brief)
+        workflow = replace(workflow, brief=partial(self.checked, file, brief))
         dev = (other for other in found.not_ignored if facts.is_part_of(file.state, other.state))
         around = next(dev, None) if file.state.skill == "tdd" else None
         if around is None:
@@ -104,13 +104,17 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
     def briefing(self, place: Place, entry: StateFile, standing: Standing) -> Briefing:
         return facts.briefing(place, entry, standing, ())
 
-    def notes(self, found: FoundStates) -> list[str]:
-        relative = found.place.store.relative
-        return [
-            f"{relative(file.path)}: {line}"
-            for file in found.live
-            for line in file.state.unknown_words
-        ]
+    def deciding(self, state: State) -> Collection[str]:
+        """Tasks say it, too; who has none need not say so."""
+        of_phases = ("state_machine.phases", "state_machine.current_phase")
+        has_tasks = not lacks(state.source, "tasks")
+        return (*(() if state.tasks else of_phases[:1]), *(("tasks",) if has_tasks else ()))
+
+    def undecided(self, entry: StateFile) -> str:
+        phase, names = entry.state.phase, entry.state.phase_names
+        if phase and names and phase.name not in names:
+            return f"current_phase is none of {', '.join(names)}: {phase.name}"
+        return super().undecided(entry)
 
     # Changing.
 
@@ -149,6 +153,8 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
             for path in [chosen.path, *(file.path for file in within)]:
                 file = self.read(place.store, path)
                 if isinstance(file, Unusable) or file.problems:
+                    continue
+                if any(item["loc"] == ("history",) for item in file.state.odd):
                     continue
                 if not moves.has_noted(file.state, compacted, place.now):
                     touched = min(file.changed_at, place.now)
@@ -255,7 +261,8 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
     def beyond_types(self, state: State) -> Iterator[str]:
         machine = state.state_machine
         names = [phase.name for phase in machine.phases]
-        if names and machine.current_phase and machine.current_phase not in names:
+        named = state.named_in_task or machine.current_phase in (*names, None)
+        if names and not named:
             there = quoted(machine.current_phase)
             yield f"state_machine.current_phase: expected one of {', '.join(names)}, found {there}"
         for at, phase in enumerate(machine.phases):

@@ -20,7 +20,6 @@ from holdfast.formats.engine.document import (
     Time,
     by_name,
     moment,
-    plain,
     tolerant,
     word,
 )
@@ -59,7 +58,7 @@ def _result(value: object) -> object:
     return _OF_RESULTS.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
-# Work in a state that is not known is pending, but a task has been begun; `unknown_words` tells of it.
+# Work in a state that is not known is pending, but a task has been begun.
 WorkflowStatus = Annotated[
     Literal["in_progress", "completed", "blocked", "abandoned"], word(_OF_WORKFLOW)
 ]
@@ -300,24 +299,6 @@ class State(Document):
         times += [checkpoint.last_run for checkpoint in self.checkpoints.values()]
         times += [event.get("at") for event in self.history if event.get("event") != COMPACTED]
         return max((at for time in times if (at := moment(time))), default=None)
-
-    @property
-    def unknown_words(self) -> list[str]:
-        """What is said of unknown statuses of work; of a state as it was read."""
-        source, work = self.source, list[tuple[str, str, Any]]()
-        for at, phase in enumerate(self.state_machine.phases):
-            raw = source["state_machine"]["phases"][at]
-            work.append((f"phase {phase.name!r}", phase.status, raw))
-        for at, task in enumerate(self.tasks):
-            work.append((f"task {self.number(task)}", task.status, source["tasks"][at]))
-        for name, checkpoint in self.checkpoints.items():
-            work.append((f"checkpoint {name!r}", checkpoint.status, source["checkpoints"][name]))
-        return [
-            f"{what} is {word!r}, which is taken as {status!r}"
-            for what, status, raw in work
-            if isinstance(raw, dict) and isinstance(word := raw.get("status"), str)
-            if word and plain(word) not in {status, *_OF_WORK}
-        ]
 
 
 def has_shape(data: object) -> bool:

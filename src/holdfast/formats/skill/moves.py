@@ -136,7 +136,10 @@ def note_compaction(state: State, at: str, touched: datetime) -> State:
     An edit by hand, which only the time of the file told, was one: it was last *touched* then.
     """
     after = state.model_copy(deep=True)
-    if state.last_activity is None or touched - state.last_activity > timedelta(seconds=3):
+    stated = state.workflow.updated_at
+    if stated is not None and moment(stated) is None:
+        pass  # it stays as somebody wrote it
+    elif state.last_activity is None or touched - state.last_activity > timedelta(seconds=3):
         after.workflow.updated_at = iso_time(touched)
     record(after, at, COMPACTED, note="session resumed")
     return after
@@ -260,7 +263,8 @@ def complete_phase(
     current = current_phase(state)
     if phase is not None and phase != current.name:
         raise IllegalMove(f"the current phase is {current.name!r}, not {phase!r}")
-    if current.status == "completed" and not state.following:
+    waiting = _in(state, "pending")
+    if current.status == "completed" and not waiting:
         ends = "A cycle goes on with: holdfast skill tdd next. " * (current.name == "commit")
         hint = f"{ends}The workflow ends with: holdfast skill complete"
         raise IllegalMove(f"phase {current.name!r} is completed", hint=hint)
@@ -272,8 +276,8 @@ def complete_phase(
         current.status = "completed"
         current.completed_at = at
         record(state, at, "phase_completed", phase=current.name, commit=commit)
-    if state.following:
-        enter(state, state.following, at)
+    if waiting:
+        enter(state, waiting[0], at)
     elif state.state_machine.current_step is not None:
         state.state_machine.current_step = None
 
