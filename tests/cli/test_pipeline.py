@@ -223,7 +223,7 @@ def test_a_wrong_definition_is_told_with_all_that_is_wrong(holdfast_project: Pro
 def test_failed_resumed_and_cancelled(generation: Project) -> None:
     """What failed is told with how to resume it, also after it is no session's any more."""
     pipeline(generation, "update", "1", "--status", "failed", "--error", "no blueprint \x1b[31m")
-    told = generation.run("list", session=HERE).stdout
+    told = generation.run("list", "--all", session=HERE).stdout
     reviewed = "no blueprint . A person has to review the error; then: holdfast pipeline resume"
     assert f"failed in step 1 (File Check): {reviewed}" in " ".join(told.split())
     workflow_id = answered(generation, "list", "--status", "failed")["workflows"][0]["workflow_id"]
@@ -265,8 +265,8 @@ def test_one_that_was_over_long_ago_is_found_by_its_id(holdfast_project: Project
         ids.append(operations.start_workflow(here, "generation", scene_id="1")["workflow_id"])
         operations.cancel_workflow(here, ids[-1])
     first, last = ids[0], ids[-1]
-    assert last in holdfast_project.run("list").stdout
-    assert first not in holdfast_project.run("list").stdout
+    assert last in holdfast_project.run("list", "--all").stdout
+    assert first not in holdfast_project.run("list", "--all").stdout
     assert answered(holdfast_project, "next", "-w", first)["blocking_reason"] == (
         "Workflow is cancelled"
     )

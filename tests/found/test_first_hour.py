@@ -262,7 +262,7 @@ def test_list_named_a_command_that_was_not_whole(holdfast_project: Project) -> N
     """What it tells to type does what it says."""
     holdfast_project.run("start", "It's over")
     holdfast_project.run("complete")
-    line = holdfast_project.run("list").stdout.splitlines()[-1]
+    line = holdfast_project.run("list", "--all").stdout.splitlines()[-1]
     assert line.endswith("""; holdfast resume 'It'"'"'s over'""")
 
 
