@@ -116,10 +116,9 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             return ""
         return f"{row.status} on {str(row.ended_at or entry.changed_at.isoformat())[:10]}"
 
-    def describe(self, _: Place, entry: StateFile, standing: Standing) -> dict[str, Any]:
+    def describe(self, _: Place, entry: StateFile, __: Standing) -> dict[str, Any]:
         command = "cancel" if entry.is_live else "resume"
         return {
-            "cautions": () if standing != "active" else (*contradictions(entry.state),),
             "handle": entry.name,
             "put_away": entry.row.status in {"completed", "cancelled"} and not entry.row.failure,
             "cleared_with": f"holdfast pipeline {command} {shlex.quote(entry.name)}",
@@ -303,7 +302,7 @@ def _of_state(data: dict[str, Any]) -> Iterator[str]:
     yield from objections(model, with_section, _REQUIRED | section)
     if not strictly(model, with_section):
         state = model.model_validate(with_section, context=EXACT)
-        for check in (_of_steps, _of_section, _of_status, contradictions):
+        for check in (_of_steps, _of_section, _of_status, _of_approvals):
             yield from check(state)
 
 
@@ -335,8 +334,7 @@ def _of_steps(state: State) -> Iterator[str]:
             )
 
 
-def contradictions(state: State) -> Iterator[str]:
-    """Where a step's approval says otherwise than its status, which the agent is told as well."""
+def _of_approvals(state: State) -> Iterator[str]:
     for place, step in enumerate(state.steps):
         asked = step.human_approval
         if step.status == "waiting_approval" and asked and asked.approved:
