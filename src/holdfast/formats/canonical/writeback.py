@@ -22,17 +22,18 @@ from holdfast.formats.canonical.view import Merged
 from holdfast.formats.engine.workflow import Place
 
 _MOST_TRIED = 100  # texts that are read to see whether they say it
-_DECORATED = r"[\s>#*_|`+-]*"
+_DECORATED = r"[\s>#*_|`+-]*+"
+_MARKS = " \t*_`|"
 _PHASE = re.compile(
-    rf"({_DECORATED}(?:(?:current|workflow)\s+)?phase\b[*_`\s]*[:：|]?[*_`\s]*)(.*?)([\s*_`|]*)",
+    rf"^({_DECORATED}(?:(?:current|workflow)\s++)?phase\b[*_`\s]*+[:：|]?[*_`\s]*+)(.*)",
     re.IGNORECASE,
 )
 _STATUS = re.compile(
-    rf"({_DECORATED}(?:(?:current|workflow|phase)\s+)?status\b[*_`\s]*[:：|][*_`\s]*)(.*?)([\s*_`|]*)",
+    rf"^({_DECORATED}(?:(?:current|workflow|phase)\s++)?status\b[*_`\s]*+[:：|][*_`\s]*+)(.*)",
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"\d+(?P<between>\s*(?:/|of)\s*)\d+|\d+")
-_OPEN_BOX = re.compile(r"(\s*(?:[-*+]|\d+[.)])\s+\[) (\])")
+_OPEN_BOX = re.compile(r"^(\s*(?:[-*+]|\d+[.)])\s+\[) (\])")
 
 
 def local(place: Place, known: Merged) -> bool:
@@ -120,8 +121,9 @@ def _with_line(text: str, kind: re.Pattern[str], change: Callable[[str], str]) -
     for at, line in enumerate(lines):
         bare = line.rstrip("\r\n")
         found = kind.fullmatch(bare[:1_000])
-        if found and found[2] and (value := change(found[2])):
-            new = found[1] + value + found[3] + line[len(bare) :]
+        old = found[2].rstrip(_MARKS) if found else ""
+        if found and old and (value := change(old)):
+            new = found[1] + value + line[found.start(2) + len(old) :]
             yield "".join(chain(lines[:at], [new], lines[at + 1 :]))
 
 

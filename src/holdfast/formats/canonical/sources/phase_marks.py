@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.formats.canonical.sources import PhaseMark, statuses, values
-from holdfast.formats.canonical.sources.words import NUMBERS, OF, SIGNS, VAGUE, Word, nouns
+from holdfast.formats.canonical.sources.words import NUMBERS, OF, SIGNS, VAGUE, Word
 from holdfast.patterns import pattern
 
 _MOST_PHASES = 9_999
-_NOUNS = sorted(nouns(), reverse=True)
+_NOUNS = sorted(statuses.nouns(), reverse=True)
 _LATIN = "|".join([noun for noun in _NOUNS if noun[0] < "\u2e80"])
 _HAN = "|".join([noun for noun in _NOUNS if noun[0] >= "\u2e80"])
 _COUNTED = pattern(rf"{values.DECORATION}(?:{_LATIN})\s+(?P<value>#?[0-9].*)", re.IGNORECASE)

@@ -27,8 +27,6 @@ from holdfast.formats.canonical.sources.words import (
     NUMBERS,
     SIGNS,
     Word,
-    longest,
-    nouns,
 )
 from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
@@ -79,7 +77,7 @@ class Start(NamedTuple):
 
     @property
     def is_step(self) -> bool:
-        return nouns().get(self.noun) == "step" or self.noun in CODES["step"]
+        return statuses.nouns().get(self.noun) == "step" or self.noun in CODES["step"]
 
 
 def start_of(title: str) -> Start | None:
@@ -96,7 +94,7 @@ def start_of(title: str) -> Start | None:
 
 
 def _start_at(title: str, at: int, before: Word | None) -> Start | None:
-    if found := longest(nouns(), title, at):
+    if found := statuses.longest(statuses.nouns(), title, at):
         end = found[0]
         noun = title[at:end].lower()
         match = _NUMBER.match(title, end)
@@ -107,7 +105,7 @@ def _start_at(title: str, at: int, before: Word | None) -> Start | None:
         if noun in CODES["step"] and not match["number"].startswith("0"):
             return None
     elif match := _BEFORE.match(title, at):
-        found = longest(nouns(), title, match.end())
+        found = statuses.longest(statuses.nouns(), title, match.end())
         if found is None or title[found[0] : found[0] + 1].isalnum():
             return None
         noun = title[match.end() : found[0]].lower()
@@ -131,7 +129,7 @@ def _start(match: re.Match[str], rest: str, before: Word | None, noun: str) -> S
     number = (
         ord(letter.upper()) - 64 if letter else number_of(groups.get("number") or groups["word"])
     )
-    if not name and noun in nouns() and nouns()[noun] == "step":
+    if not name and noun in statuses.nouns() and statuses.nouns()[noun] == "step":
         name = f"{noun.title()} {number}"
     return Start(
         number,
@@ -239,7 +237,7 @@ def _row(line: Line) -> Start | None:
 
 
 def _names_phases(label: str) -> bool:
-    return longest(nouns(), label.removesuffix("s")) is not None
+    return statuses.longest(statuses.nouns(), label.removesuffix("s")) is not None
 
 
 def _with_cells(start: Start, cells: Mapping[str, str], own: str) -> Start:

@@ -1,22 +1,29 @@
-"""People state a status in many words and signs, alone or behind a title; all mean one of six."""
+"""The words of the grammar as people write them. A status has many, alone or behind a title; all mean one of six."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TypeVar
 
 from holdfast.formats.canonical.sources import Status
 from holdfast.formats.canonical.sources.values import MARKS, SYMBOLS, bare, tidy
 from holdfast.formats.canonical.sources.words import (
+    PHASES,
     SIGNS,
     STATUSES,
+    STEPS,
     Word,
-    longest,
-    status_words,
 )
 from holdfast.patterns import pattern
 
 SEPARATORS = " \t-–—:|,.：、，。"
 _LONGEST = 200  # with its remark
+_LONGEST_WORD = 24
+
+_T = TypeVar("_T")
+_CHOICE = re.compile(r"\[(\w+)\](\??)|(\w)\?|(_)")
 
 
 # Behind a dash these may as well be the end of a name: "Blog - New". In brackets, or with a sign, they are no part of it.
@@ -64,6 +71,50 @@ _PERCENT = pattern(r"\W*(?P<of>[0-9]{1,3})\s*%")
 _RUNS = {"in_progress", "blocked"}
 ARROW = pattern(r"(?:(?<!\s)\s++|)(?:→|⇒|➡\ufe0f?|➔|⟶|[-=]>)\s*")  # from one value to the next
 _BETWEEN = (" - ", " – ", " — ", ": ", " | ", "：", "—")  # a title and its status
+
+
+def spellings(table: Mapping[str, str]) -> list[str]:
+    """Every spelling of the words of a table."""
+    found: list[str] = []
+    for words in table.values():
+        pending = words.split(", ")
+        while pending:
+            word = pending.pop()
+            choice = _CHOICE.search(word)
+            if choice is None:
+                found.append(word)
+                continue
+            letters, may_miss, letter, _ = choice.groups()
+            options = list(letters) if letters else [letter] if letter else [" ", "-"]
+            if may_miss or not letters:
+                options.append("")
+            for option in options:
+                pending.append(f"{word[: choice.start()]}{option}{word[choice.end() :]}")
+    return found
+
+
+@cache
+def status_words() -> dict[str, Word]:
+    """Each spelling of each word of status."""
+    return {word: status for status, table in STATUSES.items() for word in spellings(table)}
+
+
+@cache
+def nouns() -> dict[str, str]:
+    """Each noun, and whether it is called a phase or a step."""
+    return dict.fromkeys(spellings(STEPS), "step") | dict.fromkeys(spellings(PHASES), "phase")
+
+
+def longest(known: Mapping[str, _T], text: str, at: int = 0) -> tuple[int, _T] | None:
+    """Where the longest known word ends that stands in *text* from *at* on, and what it means."""
+    raw = text[at : at + _LONGEST_WORD]
+    folded = raw.lower().replace("_", " ")
+    if len(folded) != len(raw):
+        folded = raw  # a letter whose lower case has two
+    for length in range(len(folded), 0, -1):
+        if (meaning := known.get(folded[:length])) is not None:
+            return at + length, meaning
+    return None
 
 
 def status_of(value: str) -> Word | None:

@@ -16,10 +16,8 @@ follow, a *candidate* if only its ticks or phases suggest it, and else no plan.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from functools import cache
-from typing import Literal, TypeAlias, TypeVar
+from itertools import count
+from typing import Literal, TypeAlias
 
 Word: TypeAlias = Literal[
     "in_progress", "blocked", "on_hold", "completed", "cancelled", "not_started"
@@ -218,61 +216,8 @@ OF = (
     "do",
 )
 NUMBERS = {
-    word: number
-    for words in (
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
-        ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"],  # "Phase X" is any phase
-        ["一", "二", "三", "四", "五", "六", "七", "八", "九", "十"],
-    )
-    for number, word in enumerate(words, 1)
+    **dict(zip(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], count(1), strict=False)),
+    # "Phase X" is any phase.
+    **dict(zip(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"], count(1), strict=False)),
+    **dict(zip("一二三四五六七八九十", count(1), strict=False)),
 }
-
-_T = TypeVar("_T")
-_CHOICE = re.compile(r"\[(\w+)\](\??)|(\w)\?|(_)")
-
-
-def spellings(table: Mapping[str, str]) -> list[str]:
-    """Every spelling of the words of a table."""
-    found: list[str] = []
-    for words in table.values():
-        pending = words.split(", ")
-        while pending:
-            word = pending.pop()
-            choice = _CHOICE.search(word)
-            if choice is None:
-                found.append(word)
-                continue
-            letters, may_miss, letter, _ = choice.groups()
-            options = list(letters) if letters else [letter] if letter else [" ", "-"]
-            if may_miss or not letters:
-                options.append("")
-            for option in options:
-                pending.append(f"{word[: choice.start()]}{option}{word[choice.end() :]}")
-    return found
-
-
-@cache
-def status_words() -> dict[str, Word]:
-    """Each spelling of each word of status."""
-    return {word: status for status, table in STATUSES.items() for word in spellings(table)}
-
-
-@cache
-def nouns() -> dict[str, str]:
-    """Each noun, and whether it is called a phase or a step."""
-    return dict.fromkeys(spellings(STEPS), "step") | dict.fromkeys(spellings(PHASES), "phase")
-
-
-def longest(known: Mapping[str, _T], text: str, at: int = 0) -> tuple[int, _T] | None:
-    """Where the longest known word ends that stands in *text* from *at* on, and what it means."""
-    raw = text[at : at + _LONGEST_WORD]
-    folded = raw.lower().replace("_", " ")
-    if len(folded) != len(raw):
-        folded = raw  # a letter whose lower case has two
-    for length in range(len(folded), 0, -1):
-        if (meaning := known.get(folded[:length])) is not None:
-            return at + length, meaning
-    return None
-
-
-_LONGEST_WORD = 24
