@@ -216,7 +216,13 @@ OF = (
     "do",
 )
 NUMBERS = {
-    **dict(zip(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], count(1), strict=False)),
+    **dict(
+        zip(
+            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
+            count(1),
+            strict=False,
+        )
+    ),
     # "Phase X" is any phase.
     **dict(zip(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"], count(1), strict=False)),
     **dict(zip("一二三四五六七八九十", count(1), strict=False)),
