@@ -805,4 +805,4 @@ def test_what_is_completed_too_early_is_said(holdfast_project: Project) -> None:
     """In phase 2 of 6."""
     holdfast_project.run("start", "W", "--phases", "A,B,C,D,E,F")
     holdfast_project.run("phase", "next")
-    assert "It was in phase 2 of 6 (B), in progress" in holdfast_project.run("complete").stdout
+    assert "It was in phase 2/6 (B), in progress" in holdfast_project.run("complete").stdout
