@@ -77,6 +77,12 @@ def test_the_note_for_the_summariser_keeps_its_budget(briefing: Briefing) -> Non
     assert "\n" not in note
 
 
+def test_a_reminder_s_own_stop_ends_the_list() -> None:
+    """There were two: "does it.. Required reading"."""
+    briefing = Briefing("W", "x", 1, 2, "A", "in_progress", reading=("@a.md",), reminders=("No.",))
+    assert "Reminders: No. Required reading: @a.md." in guidance.for_summariser(briefing)
+
+
 @given(briefings)
 def test_lines_for_people_are_lines(briefing: Briefing) -> None:
     """A message is one line."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -431,3 +432,44 @@ def test_an_odd_value_costs_itself(
     assert "contradicts itself" not in guidance
     assert named in refused(holdfast_project, "submit")
     assert read(holdfast_project) == data
+
+
+def test_an_escalated_workflow_waits_for_a_person(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Its phase was in progress, so the agent was told to go on; workflow-state.json is the primary source."""
+    begin(holdfast_project)
+    put(holdfast_project, read(holdfast_project) | {"status": "escalated"})
+    required = compaction_cycle().guidance.partition("## ACTION REQUIRED\n1. ")[2]
+    assert required.startswith("Waiting for a person. ")
+    assert "`holdfast gate" not in required
+
+
+@pytest.mark.parametrize("iterations", [9, "two"])
+def test_an_odd_iteration_is_taken_from_the_phase_s_own_file(
+    iterations: object, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It was told as 0, which was said to hold against a valid status.json."""
+    begin(holdfast_project)
+    gate(holdfast_project, "submit")
+    gate(holdfast_project, "revise", "not yet")
+    data = read(holdfast_project)
+    before = data["phases"][NAMES[0]]["iterations"]
+    data["phases"][NAMES[0]]["iterations"] = iterations
+    put(holdfast_project, data)
+    guidance = compaction_cycle().guidance
+    assert f"- iteration: {before} of 4" in guidance
+    assert "which holds" not in guidance
+    assert f"Note: iterations of {NAMES[0]} is " in guidance
+
+
+def test_what_recovery_did_not_find_is_told_as_not_found(holdfast_project: Project) -> None:
+    """A description without a heading: the title was null, "from: the first heading"."""
+    begin(holdfast_project)
+    folder = holdfast_project.root / "workflow/user-auth"
+    (folder / "workflow-state.json").unlink()
+    for copies in holdfast_project.root.glob(".claude/holdfast/copies*"):
+        shutil.rmtree(copies)
+    (folder / "00-feature/description.md").write_text("No heading.\n", "utf-8")
+    told = gate(holdfast_project, "recover", "--dry-run")
+    assert "not found; it would be the first heading of the description" in told

@@ -185,9 +185,9 @@ def _overview(view: ProjectView, workflow: Workflow, seen: SkillRun) -> None:
         say()
     for line in workflow.cautions:
         say(line)
-        say(
-            "1) is git switch, with -c for a new one; 2) is holdfast skill abandon, then holdfast skill start."
-        )
+        if "Options: 1)" in line:  # of another branch
+            say("1) is git switch, with -c for a new one.")
+            say("2) is holdfast skill abandon, then holdfast skill start.")
     elsewhere = view.elsewhere(workflow)
     for note in (*([elsewhere] if elsewhere else []), *view.notes):
         say(f"\nNote: {one_line(note, 300)}")

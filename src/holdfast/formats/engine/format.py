@@ -288,9 +288,8 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         for where in self.deciding(entry.state):
             odd = zip(entry.state.odd, odd_values(entry.state), strict=True)
             said = (text for item, text in odd if ".".join(map(str, item["loc"])) == where)
-            if line := next(
-                said, f"{where} is missing" if lacks(entry.state.source, where) else ""
-            ):
+            absent = f"{where} is missing" if lacks(entry.state.source, where) else ""
+            if line := next(said, absent):
                 return line
         return ""
 
