@@ -57,7 +57,7 @@ def test_the_briefing_of_the_documents_planning(tmp_path: Path) -> None:
     put(tmp_path, PLANNING, STATES[PLANNING])
     workflow = told(tmp_path, PLANNING)
     briefing = workflow.briefing
-    assert (briefing.count, briefing.phase_title, briefing.kind) == (
+    assert (briefing.count, briefing.phase_name, briefing.kind) == (
         "3/5",
         "Path Planning",
         "planning",
