@@ -172,7 +172,8 @@ def test_a_pipeline_goes_on_at_the_right_step(binary: Path, place: Workplace) ->
         session.send("the person has approved")
         session.send("the last turn")
         session.close()
-    restored = first_after(stand_in.requests).text
+    # The older client may send a request of its own before the start's context is there.
+    restored = asking(stand_in.requests, "the person has approved").text
     assert identity in restored
     assert "is in phase 3 of 7: Verification Plan" in restored
     assert any(
