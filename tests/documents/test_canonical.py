@@ -627,6 +627,30 @@ def test_one_odd_value_costs_itself(
     assert not (holdfast_project.root / ".claude/holdfast/quarantine").exists()
 
 
+@pytest.mark.parametrize("field", [field for field in ODD if field.startswith("phase")])
+def test_an_odd_value_does_not_change_the_phase_that_is_told(
+    field: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Also after commands, which write the odd value back: the last good copy stays good."""
+    holdfast_project.run("start", "Odd", "--phases", "A,B,C")
+    holdfast_project.run("phase", "next")
+    (path,), data = holdfast_project.state_files(), holdfast_project.state()
+    above, _, part = field.rpartition(".")
+    (data[above] if above else data)[part] = ODD[field][0]
+    path.write_text(json.dumps(data), "utf-8")
+    for reminder in ("one", "two"):
+        holdfast_project.run("remind", reminder)
+        guidance = compaction_cycle().guidance
+        assert "is in phase 2 of 3: B." in guidance
+        assert f"Note: {field}: expected {ODD[field][1]}" in guidance
+        now = holdfast_project.state()
+        assert (now[above] if above else now)[part] == ODD[field][0]
+    holdfast_project.run("undo")
+    assert holdfast_project.state()["key_reminders"] == ["one"]
+    holdfast_project.run("phase", "next")
+    assert "is in phase 3 of 3: C." in compaction_cycle().guidance
+
+
 def test_a_phase_beyond_the_last_is_named_and_stays(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:

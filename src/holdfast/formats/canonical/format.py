@@ -203,10 +203,10 @@ class Canonical(StateFormat[State, Merged, View]):
         self, store: Store, file: LoadedFile[Any], state: State | None = None
     ) -> bytes | None:
         """What undo goes back to: the state before the content, and not just our notes, changed."""
-        copies, content = store.copies(file.path), (state or file.state).content()
-        if _content(file.raw) != content:
+        copies, state = store.copies(file.path), state or file.state
+        if _content(file.raw) != state.content():
             return file.raw
-        if copies and _content(copies.good.encode()) != content:
+        if copies and _content(copies.good.encode()) != state.as_read():
             return copies.good.encode()  # edited by hand since our last write
         return copies.previous.encode() if copies and copies.previous is not None else None
 
@@ -242,7 +242,7 @@ class Canonical(StateFormat[State, Merged, View]):
         previous = self.previous(store, file, state) if file else None
         there = file.raw if file and not file.broken else None
         store.write(path, encoded, expected=there)
-        store.keep(path, encoded, previous)
+        store.keep(path, state.encode_as_read(), previous)
         if known.absorbed:
             retire(place, known.absorbed)
         written = StateFile(path, encoded, place.now.timestamp(), state)

@@ -260,7 +260,13 @@ class State(OpenRecord):
         return self.workflow == known.workflow and self.phase.current >= known.phase.current
 
     def encode(self) -> bytes:
-        data = self.content()
+        return self._encoded(self.content())
+
+    def encode_as_read(self) -> bytes:
+        """Without odd values, for the last good copy: what is odd later is taken from there."""
+        return self._encoded(self.as_read())
+
+    def _encoded(self, data: dict[str, Any]) -> bytes:
         if self.holdfast is not None:  # last, after the fields that people read
             data["holdfast"] = self.holdfast
         text = json.dumps(data, ensure_ascii=False, indent=2, default=_said) + "\n"
@@ -407,13 +413,8 @@ def _phase_as_meant(phase: dict[str, Any]) -> dict[str, Any]:
     meant = {**phase}
     if isinstance(phase.get("status"), str):
         meant["status"] = status_for(status_of(phase["status"])) or phase["status"]
-    current = phase.get("current")
     if not isinstance(phase.get("name"), str) or not phase["name"].strip():
         meant.pop("name", None)
-        if isinstance(current, int):
-            meant["name"] = f"Phase {current}"
-    if "total" not in phase and isinstance(current, int):
-        meant["total"] = current
     meant.setdefault("status", "in_progress")
     return meant
 
@@ -434,7 +435,10 @@ def _replace(meant: dict[str, Any], field: str, instead: Mapping[str, Any]) -> N
     elif part in instead[key]:
         meant[key] = {**meant[key], part: instead[key][part]}
     phase = meant["phase"] if key == "phase" else {}
-    if part == "total" and isinstance(phase.get("current"), int):
-        phase["total"] = max(phase["total"], phase["current"])
+    current = phase.get("current")
+    if part == "name" and isinstance(current, int) and current != instead[key]["current"]:
+        phase["name"] = f"Phase {current}"
+    if part == "total" and isinstance(current, int):
+        phase["total"] = max(phase["total"], current)
     elif part == "current" and isinstance(phase.get("total"), int):
         phase["current"] = max(min(phase["total"], phase["current"]), 1)
