@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import mounts
 from holdfast.testing import Compactions, Project
+from measured import measured
 
 GATE = "Gate: the design was reviewed"
 
@@ -206,6 +208,50 @@ def test_tick_ticks_the_boxes_of_the_phase_that_is_left_alone(gated: Project) ->
     }
     gated.run("phase", "next")
     assert path.read_text("utf-8").count("[x]") == 2
+
+
+def test_tick_read_the_whole_plan_again_for_each_box(holdfast_project: Project) -> None:
+    """Half a minute with the lock held, in which no hook could save."""
+    boxes = {
+        f"Part {number}": [f"{'x ' if number < 19 else ''}item {number}-{box}" for box in range(50)]
+        for number in range(1, 21)
+    }
+    path = holdfast_project.plan("001-x", boxes, title="Payments")
+    before = path.read_text("utf-8")
+    done = measured(holdfast_project, "phase", "next", "--tick")
+    assert "phase 20/20 (Part 20)" in done.said
+    assert done.seconds < 2
+    assert path.read_text("utf-8") == before.replace("- [ ] item 19-", "- [x] item 19-")
+
+
+def test_tick_ticked_before_it_was_refused(gated: Project) -> None:
+    """Nothing is written where the gate of the phase stays open."""
+    path = _plan(gated)
+    path.write_text(path.read_text("utf-8").replace("- [ ] b", "- [~] b\n- [ ] b2"), "utf-8")
+    before = path.read_bytes()
+    refused = gated.run("phase", "next", "--tick", check=False)
+    assert refused.returncode == 1
+    assert "open boxes in phase 1: b; its gate" in refused.stderr
+    assert path.read_bytes() == before
+    assert gated.state()["phase"]["current"] == 1
+    assert (
+        "left with open boxes in phase 1: b;"
+        in gated.run("phase", "next", "--tick", "--force").stdout
+    )
+    assert path.read_bytes() == before.replace(b"- [ ] b2", b"- [x] b2")
+
+
+def test_what_could_not_be_ticked_is_told_as_open(
+    gated: Project, compaction_cycle: Compactions
+) -> None:
+    try:
+        with mounts.read_only(_plan(gated).parent):
+            done = gated.run("phase", "next", "--tick").stdout
+    except mounts.NoMount as error:
+        pytest.skip(f"no mount: {error}")
+    assert "phase 2/3 (Build)" in done
+    assert "left with open boxes in phase 1: b" in done
+    assert "open boxes in phase 1: b" in compaction_cycle().guidance
 
 
 def test_undo_does_not_move_a_workflow_to_another_branch(holdfast_project: Project) -> None:

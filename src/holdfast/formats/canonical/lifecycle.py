@@ -143,18 +143,39 @@ def go(place: Place, key: str, step: Step) -> tuple[Merged, Sequence[LeftPhase]]
         known = canonical.find_changeable(views.look(place), key)
         here = known.state.phase.current
         moved = _to_phase(known.state, step)
-        if step.tick and writeback.tick(place, known, here):
-            known = canonical.find_changeable(views.look(place), key)
-            moved = _to_phase(known.state, step._replace(number=moved.phase.current))
-        left = left_open(known, here, moved.phase.current)
+        there = moved.phase.current
+        left = left_open(known, here, there)
+        ticked = writeback.ticked(place, known, here) if step.tick else None
         if not step.force:
-            refuse_open_gates(left, "To go on all the same: --force.")
-        kept = moved.holdfast
-        if kept and moved.phase.current > here:
-            passed = [*left, *(other for other in kept.left or () if other.number < here)]
-            kept = kept.model_copy(update={"left": passed or None})
-            moved = moved.model_copy(update={"holdfast": kept})
-        return FORMAT.put(place, known.path, moved, known), left
+            after = _after_ticks(left, here, ticked.still_open) if ticked else left
+            refuse_open_gates(after, "To go on all the same: --force.")
+        now = FORMAT.put(place, known.path, _passed(moved, here, left), known)
+        # The plan last: if it cannot be written, the state says which boxes are open.
+        if ticked and ticked.edit.write(place):
+            known = canonical.find_changeable(views.look(place), key)
+            moved = _to_phase(known.state, step._replace(number=there))
+            left = left_open(known, here, there)
+            now = FORMAT.put(place, known.path, _passed(moved, here, left), known)
+        return now, left
+
+
+def _passed(moved: State, here: int, left: Sequence[LeftPhase]) -> State:
+    """*moved* on from phase *here*, with what was *left* open noted."""
+    kept = moved.holdfast
+    if kept is None or moved.phase.current <= here:
+        return moved
+    passed = [*left, *(other for other in kept.left or () if other.number < here)]
+    kept = kept.model_copy(update={"left": passed or None})
+    return moved.model_copy(update={"holdfast": kept})
+
+
+def _after_ticks(left: Sequence[LeftPhase], here: int, still: Sequence[str]) -> list[LeftPhase]:
+    """What is *left* once only *still* is open in phase *here*."""
+    changed = (
+        phase.model_copy(update={"open_items": list(still)}) if phase.number == here else phase
+        for phase in left
+    )
+    return [phase for phase in changed if phase.open_items]
 
 
 def left_open(known: Merged, first: int, end: int) -> list[LeftPhase]:

@@ -7,14 +7,15 @@ is: the guidance says that the saved state counts.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
 
 from holdfast.errors import StateChanged, StateUnreadable, StateUnwritable
 from holdfast.formats.canonical.files import LOCAL
-from holdfast.formats.canonical.sources import Declaration
+from holdfast.formats.canonical.sources import Declaration, PlanPhase
 from holdfast.formats.canonical.sources.claude_local import read_local
 from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.canonical.state import State
@@ -54,7 +55,8 @@ def local(place: Place, known: Merged) -> bool:
         tried = islice(_versions(text, before, known.state), _MOST_TRIED)
         return next((new for new in tried if _says_only(read(new), before, known.state)), None)
 
-    return _edit(place, LOCAL, edited)
+    edit = _edit(place, LOCAL, edited)
+    return edit is not None and edit.write(place)
 
 
 def _agrees(said: Declaration, state: State) -> bool:
@@ -127,42 +129,62 @@ def _with_line(text: str, kind: re.Pattern[str], change: Callable[[str], str]) -
             yield "".join(chain(lines[:at], [new], lines[at + 1 :]))
 
 
-def tick(place: Place, known: Merged, number: int) -> bool:
-    """Tick the open boxes of phase *number* in the plan, and no others; whether there were any."""
-    plans = [said for said in known.declarations if said.source == "plan"]
-    return bool(plans) and _edit(place, plans[0].path, lambda text: _ticked(text, number))
+class Edit(NamedTuple):
+    """A file and what it is to become."""
+
+    path: Path
+    before: bytes
+    after: bytes
+
+    def write(self, place: Place) -> bool:
+        """Whether it could be written, and nobody changed the file before."""
+        try:
+            place.store.write(self.path, self.after, expected=self.before)
+        except (StateUnwritable, StateChanged):  # it is told that it says otherwise
+            return False
+        return True
 
 
-def _ticked(text: str, number: int) -> str | None:
-    def read(text: str) -> dict[int, tuple[str, ...]]:
-        said = read_plan(text.encode(), path="PLAN.md", mtime=0.0)
-        declared = said.declaration or said.closed
-        return {phase.number: phase.open_items for phase in declared.phases} if declared else {}
+class Ticked(NamedTuple):
+    """The plan with the boxes of one phase ticked."""
 
-    before, lines, changed = read(text), text.splitlines(keepends=True), False
-    for at, line in enumerate(lines):
-        if not before.get(number):
-            break
-        new = _OPEN_BOX.sub(r"\1x\2", line, count=1) if _OPEN_BOX.match(line) else line
-        if new == line:
-            continue
-        after = read("".join(chain(lines[:at], [new], lines[at + 1 :])))
-        fewer = len(after.get(number, ())) < len(before[number])
-        if fewer and {**after, number: ()} == {**before, number: ()}:
-            lines[at], before, changed = new, after, True
-    return "".join(lines) if changed else None
+    edit: Edit
+    still_open: tuple[str, ...]  # boxes of the phase that are written in another way
 
 
-def _edit(place: Place, path: str, edited: Callable[[str], str | None]) -> bool:
-    """Write what *edited* makes of the text at *path*; None changes nothing, and so does a link."""
-    store, file = place.store, place.root / path
+def ticked(place: Place, known: Merged, number: int) -> Ticked | None:
+    """The plan with the open boxes of phase *number* ticked, and no others; None where there are none."""
+    plan = next((said for said in known.declarations if said.source == "plan"), None)
+    edit = plan and _edit(place, plan.path, lambda text: _with_ticks(text, number))
+    return Ticked(edit, _phases(edit.after)[number].open_items) if edit else None
+
+
+def _phases(plan: bytes) -> dict[int, PlanPhase]:
+    said = read_plan(plan, path="PLAN.md", mtime=0.0)
+    declared = said.declaration or said.closed
+    return {phase.number: phase for phase in declared.phases} if declared else {}
+
+
+def _with_ticks(text: str, number: int) -> str | None:
+    """*text* with the open boxes of phase *number* ticked, if it then reads the same but for these."""
+    before, lines = _phases(text.encode()), text.split("\n")
+    for at in before[number].open_lines if number in before else ():
+        lines[at - 1] = _OPEN_BOX.sub(r"\1x\2", lines[at - 1], count=1)
+    new = "\n".join(lines)
+    after = _phases(new.encode()) if new != text else before
+
+    def still_open(phases: dict[int, PlanPhase]) -> dict[int, tuple[str, ...]]:
+        return {at: phase.open_items for at, phase in phases.items() if at != number}
+
+    return new if new != text and still_open(after) == still_open(before) else None
+
+
+def _edit(place: Place, path: str, edited: Callable[[str], str | None]) -> Edit | None:
+    """What *edited* makes of the text at *path*; None changes nothing, and so does a link."""
+    file = place.root / path
     try:
-        data, _ = store.read(file)
+        data, _ = place.store.read(file)
         new = None if file.is_symlink() else edited(data.decode())
     except (StateUnreadable, UnicodeDecodeError):
-        return False
-    with contextlib.suppress(StateUnwritable, StateChanged):  # it is told that it says otherwise
-        if new is not None:
-            store.write(file, new.encode(), expected=data)
-            return True
-    return False
+        return None
+    return None if new is None else Edit(file, data, new.encode())

@@ -82,6 +82,7 @@ def test_a_whole_plan() -> None:
                     next_action="Login form",
                     gate="unit tests pass",
                     open_items=("Login form", "Logout", "Gate: unit tests pass"),
+                    open_lines=(11, 12, 13),
                 ),
                 PlanPhase(
                     3,
@@ -90,6 +91,7 @@ def test_a_whole_plan() -> None:
                     next_action="Integration tests",
                     gate="All green.",
                     open_items=("Integration tests",),
+                    open_lines=(20,),
                 ),
             ),
             open_items=("Login form", "Logout", "Gate: unit tests pass", "Integration tests"),

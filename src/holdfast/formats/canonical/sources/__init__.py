@@ -30,6 +30,7 @@ class PlanPhase(NamedTuple):
     next_action: str | None = None  # its first open checkbox
     gate: str | None = None
     open_items: tuple[str, ...] = ()  # its open checkboxes
+    open_lines: tuple[int, ...] = ()  # the numbers of the lines on which these stand
 
 
 class Declaration(NamedTuple):

@@ -380,8 +380,8 @@ class Section:
         self.worded = line  # that says so
         self.ticked_boxes = int(line.checked is True)
         self.open_boxes = int(line.checked is False and not start.word)
-        self.open_items: list[str] = []
-        self.criteria: list[str] = []  # open boxes that are no work, but show when it is done
+        self.open_lines: list[Line] = []  # with the boxes that are work
+        self.criteria: list[Line] = []  # open boxes that are no work, but show when it is done
         self.running: str | None = None  # the first item that is marked so
         self.has_running_row = False
         self.gate: str | None = None
@@ -470,21 +470,21 @@ class Section:
         elif self.aside and line.sign:
             return  # a note on what goes on
         elif self.aside:
-            self.criteria.append(values.spoken(line.text))
+            self.criteria.append(line)
         else:
             self.open_boxes += 1
-            self.open_items.append(values.spoken(line.text))
+            self.open_lines.append(line)
             if (
                 line.word in _MARKED
                 and self.running is None
                 and (below_ticked or len(self.parents) == 1)
             ):
-                self.running = self.open_items[-1]
+                self.running = values.spoken(line.text)
 
     def close(self) -> None:
         """All has been read: criteria count where there is nothing else."""
         if self.criteria and not self.ticked_boxes + self.open_boxes:
-            self.open_boxes, self.open_items = len(self.criteria), self.criteria
+            self.open_boxes, self.open_lines = len(self.criteria), self.criteria
 
 
 class Phase:
@@ -562,11 +562,20 @@ class Phase:
 
     def declared(self, number: int) -> PlanPhase:
         open_first = sorted(self.sections, key=lambda section: section.is_over)
-        still_open = tuple(item for part in open_first for item in part.open_items)
+        lines = [line for part in open_first for line in part.open_lines]
+        still_open = tuple(values.spoken(line.text) for line in lines)
         gate = next((part.gate for part in open_first if part.gate), None)
         running = next((part.running for part in open_first if part.running), None)
         next_action = running or (still_open[0] if still_open else None)
-        return PlanPhase(number, self.title, self.is_done, next_action, gate, still_open)
+        return PlanPhase(
+            number,
+            self.title,
+            self.is_done,
+            next_action,
+            gate,
+            open_items=still_open,
+            open_lines=tuple(line.number for line in lines),
+        )
 
     def line(self, word: Word) -> Line:
         """The line that gives it this status."""
