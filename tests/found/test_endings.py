@@ -44,6 +44,26 @@ def test_undo_takes_back_the_last_thing_and_not_an_old_complete(holdfast_project
     assert project.state()["phase"]["status"] == "in_progress"
 
 
+@pytest.mark.parametrize("command", ["undo", "resume X"])
+def test_a_start_that_failed_took_the_tombstone_away(
+    command: str, holdfast_project: Project
+) -> None:
+    """Nothing was left that `undo` or `resume` could bring back."""
+    project = holdfast_project
+    project.run("start", "X", "-p", "A,B")
+    project.run("complete")
+    untracked = project.root / "untracked"
+    shutil.rmtree(untracked)
+    untracked.write_text("no folder\n")
+    failed = project.run("start", "X", check=False)
+    assert failed.returncode == 1
+    assert f"{untracked} is not a folder" in failed.stderr
+    untracked.unlink()
+    project.run(*command.split())
+    assert names(project) == ["X"]
+    assert project.state()["phase"]["total"] == 2
+
+
 @pytest.mark.parametrize("command", ["undo", "resume"])
 def test_a_live_workflow_comes_before_an_ended_one_of_a_longer_name(
     command: str, holdfast_project: Project

@@ -232,11 +232,40 @@ def test_approving_with_old_comments_set_the_time_of_the_last_review_back(
     holdfast_project: Project,
 ) -> None:
     here = begin(holdfast_project)
-    walk(here, "submit", "approve-internal #7", "request-changes", "submit", "approve-internal")
-    before = read(holdfast_project)["last_reviewed_at"]
+    walk(here, "submit", "approve-internal #7")
+    holdfast_project.write("comments.json", json.dumps([comment("a")]))
+    gate(holdfast_project, "request-changes", "--comments", "comments.json")
+    walk(here, "submit", "approve-internal")
     holdfast_project.write("comments.json", json.dumps([comment("a", "2020-01-01T00:00:00Z")]))
     assert "advanced" in gate(holdfast_project, "approve", "--comments", "comments.json")
-    assert read(holdfast_project)["last_reviewed_at"] == before
+    assert read(holdfast_project)["last_reviewed_at"] == LATER
+
+
+@pytest.mark.parametrize("move", ["a text", "an approval", "an empty list", "a regression"])
+def test_a_comment_that_nobody_handed_in_was_lost(move: str, holdfast_project: Project) -> None:
+    """A text or an approval after it moved last_reviewed_at to the present."""
+    here = begin(holdfast_project)
+    now = holdfast_project.clock.now()
+    walk(here, "submit", "approve-internal #7")
+    if move == "a text":
+        gate(holdfast_project, "request-changes", "rename the feature")
+    elif move == "a regression":
+        gate(holdfast_project, "approve")
+        gate(holdfast_project, "regress", NAMES[0], "rename the feature")
+    elif move == "an approval":
+        gate(holdfast_project, "approve")
+    else:
+        holdfast_project.write("none.json", "[]")
+        gate(holdfast_project, "approve", "--comments", "none.json")
+    assert read(holdfast_project)["last_reviewed_at"] is None
+    walk(here, "submit", "approve-internal")
+    written = comment("a.py", now.isoformat(), "Which name?")
+    holdfast_project.write("comments.json", json.dumps([written]))
+    told = gate(holdfast_project, "approve", "--comments", "comments.json")
+    assert "1 comment that nobody has worked on yet" in told
+    gate(holdfast_project, "request-changes", "--comments", "comments.json")
+    phase = 2 if move in {"an approval", "an empty list"} else 1
+    assert "Which name?" in status(holdfast_project, phase)["current_feedback"]
 
 
 # Told after a compaction.

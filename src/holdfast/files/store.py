@@ -90,7 +90,11 @@ def _changing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StateUnwritable(path, error.strerror or str(error)) from error
+        reason = error.strerror or str(error)
+        there = next((folder for folder in path.parents if os.path.lexists(folder)), path.parent)
+        if isinstance(error, (NotADirectoryError, FileExistsError)) and not there.is_dir():
+            reason = f"{there} is not a folder"
+        raise StateUnwritable(path, reason) from error
 
 
 class Copies(NamedTuple):

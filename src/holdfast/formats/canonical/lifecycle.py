@@ -82,8 +82,11 @@ def start(place: Place, beginning: Beginning) -> Merged:
         for ended in {key, *begun.keys}:
             view.ledger.finished.pop(ended, None)
             view.ledger.ignored.pop(ended, None)
+        view.ledger.check()
+        # The state first, as in `revive`: where it cannot be written, the tombstone is still needed.
+        started = FORMAT.put(place, begun.path, state, begun)
         ledger.save(place.store, view.ledger)
-        return FORMAT.put(place, begun.path, state, begun)
+        return started
 
 
 def _by_plan(view: View, reading: Sequence[str]) -> Merged | None:

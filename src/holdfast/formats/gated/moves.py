@@ -6,7 +6,8 @@ Rules, from the document:
    Guidance and a person's changes keep it.
 3. workflow-state.json and status.json say the same after each move, and the history only grows.
 4. A person's comments count from last_reviewed_at on. They become the feedback, and the time of the
-   newest one becomes last_reviewed_at, so that none is handled twice and none is missed.
+   newest one becomes last_reviewed_at, so that none is handled twice. Nothing else moves it: a text or
+   an approval does not say which comments there are, and none is to be missed.
 5. A move takes no step that is not in the tables of `machine`.
 """
 
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.engine.document import iso_time, moment
+from holdfast.formats.engine.document import iso_time
 from holdfast.formats.engine.moves import move
 from holdfast.formats.gated.machine import Content
 from holdfast.formats.gated.model import (
@@ -135,9 +136,7 @@ def approve(content: Content, _at: str, comments: Sequence[Comment] | None = Non
             f"the pull request has {counted(len(new), 'comment')} that nobody has worked on yet",
             hint="Have them worked on: holdfast gate request-changes --comments FILE",
         )
-    seen = _not_before(content.state, iso_time(comments[-1].at) if comments else content.at)
     _finish(content, "approve", "user_approved")
-    content.state.last_reviewed_at = seen
 
 
 @move(_timed)
@@ -181,7 +180,7 @@ def regress(
 
 def _feedback(
     content: Content, phase: PhaseName, text: str, comments: Sequence[Comment] | None
-) -> tuple[str, str]:
+) -> tuple[str, str | None]:
     """The feedback on *phase*, and the time after which comments are new."""
     last = content.state.last_reviewed_at
     new = since(comments or (), last)
@@ -193,19 +192,13 @@ def _feedback(
             hint=f"Go back to it: holdfast gate regress {earliest} --comments FILE",
         )
     if comments is None:
-        return text, _not_before(content.state, content.at)
+        return text, last
     if not new:
         raise IllegalMove(
             f"there is nothing new since {last}" if last else "there are no comments",
             hint="If all is well: holdfast gate approve",
         )
     return "\n\n".join(str(comment) for comment in new), iso_time(new[-1].at)
-
-
-def _not_before(state: State, at: str) -> str:
-    """*at*, or last_reviewed_at if that is later, so that no comment counts twice."""
-    last = moment(state.last_reviewed_at)
-    return max(at, iso_time(last)) if last else at
 
 
 # Escalation.
