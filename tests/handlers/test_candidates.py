@@ -166,6 +166,21 @@ def test_follow_and_unfollow_are_remembered_and_leave_the_file(holdfast_project:
     assert active(holdfast_project, "another") == "Shop"
 
 
+@pytest.mark.parametrize("command", [["ignore", "Shop"], ["unfollow", "PLAN.md"]])
+def test_unfollow_and_ignore_left_different_records_and_hints(
+    command: list[str], holdfast_project: Project
+) -> None:
+    """`list` said "holdfast resume", which found nothing where no hook had saved the workflow yet."""
+    holdfast_project.write("PLAN.md", RUNNING)
+    hint = "To resume it: holdfast resume 'Shop'"
+    assert hint in holdfast_project.run(*command).stdout
+    assert hint in holdfast_project.run("list").stdout
+    record = holdfast_project.root / ".claude/holdfast/ledger.json"
+    assert list(json.loads(record.read_text())["ignored"].values()) == ["Shop"]
+    holdfast_project.run("resume", "Shop")
+    assert active(holdfast_project, "another") == "Shop"
+
+
 def test_an_unfollowed_plan_is_not_mentioned_whatever_it_says(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:

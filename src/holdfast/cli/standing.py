@@ -162,7 +162,9 @@ def _live_or_ended(view: ProjectView, name: str) -> tuple[Workflow | None, str |
     A whole name goes before the beginning of one, and a live workflow before an ended one.
     """
     live = [
-        workflow for workflow in view.workflows if workflow.kept or workflow.standing == "active"
+        workflow
+        for workflow in view.workflows
+        if workflow.kept or workflow.standing in {"active", "ignored"}
     ]
     try:
         found = find(live, name)
@@ -204,7 +206,7 @@ def follow(app: App, path: str) -> None:
             hint=f"See: {shlex.join(['holdfast', 'why', name])}",
         )
     key = matching.by_plan(name)
-    ledger.follow(place.store, name, key, follows=True)
+    ledger.follow(place.store, name, key, name, follows=True)
     view = app.change()
     workflow = next((workflow for workflow in view.workflows if workflow.source == name), None)
     if workflow is None or workflow.standing != "active":
@@ -223,9 +225,11 @@ def unfollow(app: App, path: str) -> None:
     """
     view = app.change(save=False)
     name = app.below_root(view, path)
-    ledger.follow(view.place.store, name, matching.by_plan(name), follows=False)
-    for workflow in view.workflows:
-        if workflow.source == name:
-            sync.put_down(view, workflow)
-    again = shlex.join(["holdfast", "follow", name])
-    say(f"Not followed any more: {name}. To follow it: {again}")
+    workflow = next((workflow for workflow in view.workflows if workflow.source == name), None)
+    key, called = matching.by_plan(name), workflow.name if workflow else name
+    ledger.follow(view.place.store, name, key, called, follows=False)
+    again = f"To follow it: {shlex.join(['holdfast', 'follow', name])}"
+    if workflow:
+        sync.put_down(view, workflow)
+        again = f"To resume it: holdfast resume {workflow.name!r}"
+    say(f"Not followed any more: {name}. {again}")

@@ -200,7 +200,7 @@ def ignore(store: Store, key: str, name: str, *, ignored: bool) -> None:
         change(store, by)
 
 
-def follow(store: Store, path: str, key: str, *, follows: bool) -> None:
+def follow(store: Store, path: str, key: str, name: str, *, follows: bool) -> None:
     """Follow the plan at *path*, whose workflow is *key*, in every session; or leave it alone in all."""
 
     def by(record: Ledger) -> None:
@@ -209,7 +209,7 @@ def follow(store: Store, path: str, key: str, *, follows: bool) -> None:
         if follows:
             record.ignored.pop(key, None)
         else:
-            record.ignored[key] = path
+            record.ignored[key] = name
 
     with store.lock(COMMAND_WAIT):
         change(store, by)
