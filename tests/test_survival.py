@@ -12,7 +12,6 @@ import pytest
 from holdfast.config.settings import Settings
 from holdfast.files.store import Store
 from holdfast.formats.canonical import lifecycle
-from holdfast.formats.canonical.format import FORMAT
 from holdfast.formats.engine.workflow import Place
 from holdfast.testing import Compactions, MovableClock, Project
 from holdfast.text.room import units
@@ -65,7 +64,7 @@ def advance(project: Project, reminder: str, context: dict[str, int]) -> None:
     key = "canonical:name:long haul"
     lifecycle.note(place, key, "key_reminders", [reminder], [])
     lifecycle.note(place, key, "context", context, [])
-    FORMAT.change(place, key, lifecycle.to_phase)
+    lifecycle.go(place, key, lifecycle.Step())
 
 
 def test_the_saved_phase_is_not_clobbered_by_older_markdown(
@@ -157,7 +156,7 @@ def test_resume_fork_startup_and_clear(
         assert "\n" not in started.guidance
         assert "holdfast resume" in started.guidance
         assert '"W"' in started.guidance
-        assert started.message == ""
+        assert started.message == "W 2/4"
     assert compaction_cycle.start("something-new").guidance == ""
 
 

@@ -181,7 +181,7 @@ def test_a_whole_life_without_versions_goes_on(
     assert "newer Holdfast" not in cycle.message
     shown = json.loads(life.run("status", "--json").stdout)
     assert shown["compactions"]["count"] == 2
-    assert "Ended: completed" in life.run("list").stdout
+    assert "Ended: completed" in life.run("list", "--all").stdout
     assert life.state()["holdfast"]["version"] == 1
 
 

@@ -20,7 +20,7 @@ _ENDED = [["skill", "start", "tdd", "Other"], ["skill", "abandon", "Other"]]
 
 def told(workflow: Workflow) -> dict[str, Any]:
     shown = {field.name: getattr(workflow, field.name) for field in fields(workflow)}
-    return {**shown, "brief": workflow.briefing}
+    return {**shown, "brief": workflow.briefing, "inspect": workflow.inspect()}
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -231,8 +231,9 @@ def test_start_in_the_home_folder_said_nothing(holdfast_project: Project) -> Non
 def test_a_phase_that_markdown_does_not_say_yet_looked_like_a_mistake(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
-    """A command goes ahead of CLAUDE.local.md; that is told where another phase stands there."""
+    """A command goes ahead of CLAUDE.local.md, if that may not be written; then it is told."""
     project = holdfast_project
+    project.write(".claude/holdfast.toml", "write_back = false\n")
     right = "that is fine, its next edit counts again"
     project.declare("W", phase="4/10 - SEO Generation")
     assert f"  CLAUDE.local.md still says 4/10; {right}\n" in project.run("phase", "next").stdout

@@ -330,6 +330,7 @@ class _Merge:
             "branch": kept.branch if kept and same else self.place.branch,
             "changed_at": clock.iso(self._changed_at()),
             "next_action": next_action,
+            "next_passed": self._next_passed(state),
             "gate": gate,
             "phases": phases,
             "open_items": open_items or (kept.open_items if kept else []),
@@ -370,10 +371,19 @@ class _Merge:
         if not self.sources and self.kept and not phases:
             return self.kept.next_and_gate(state.phase)
         next_action, gate = of_phase(state.phase, phases)
+        passed = self._next_passed(state)
         for source in reversed(self.sources):
             if source.phase is None or _is_about(source.phase, state.phase):
-                next_action, gate = source.next_action or next_action, source.gate or gate
+                stated = None if source.next_action == passed else source.next_action
+                next_action, gate = stated or next_action, source.gate or gate
         return next_action, gate
+
+    def _next_passed(self, state: State) -> str | None:
+        """What CLAUDE.local.md states as next for a phase that was left; a command may change its phase alone."""
+        local = next((source for source in self.sources if source.source == "local"), None)
+        if local and local.phase and not _is_about(local.phase, state.phase):
+            return local.next_action
+        return self.kept.next_passed if self.kept else None
 
 
 def _is_about(mark: PhaseMark, phase: Phase) -> bool:

@@ -137,6 +137,7 @@ class Bookkeeping(OpenRecord):
     branch: str | None = None
     changed_at: str  # last change by an agent or a person, not by a hook's save
     next_action: str | None = None
+    next_passed: str | None = None  # that of CLAUDE.local.md for a phase that was left
     gate: str | None = None
     phases: list[KnownPhase] = []
     open_items: list[str] = []  # digests of the plan's open checkboxes
