@@ -627,6 +627,57 @@ def test_one_odd_value_costs_itself(
     assert not (holdfast_project.root / ".claude/holdfast/quarantine").exists()
 
 
+ITEMS = [
+    (
+        "key_reminders",
+        [{"text": "Never drop it"}, "r1", None],
+        ("remind", "new"),
+        [{"text": "Never drop it"}, "r1", None, "new"],
+        "key_reminders.0: expected a text, found {'text': 'Never drop it'}",
+    ),
+    (
+        "required_reading",
+        [{"path": "docs/a.md", "why": "schema"}, {"why": "no path"}],
+        ("read", "@docs/b.md"),
+        [{"path": "docs/a.md", "why": "schema"}, {"why": "no path"}, "@docs/b.md"],
+        "required_reading.0: expected a path with @ in front, found {'path': 'docs/a.md'",
+    ),
+    (
+        "required_reading",
+        {"path": "docs/a.md", "why": "schema"},
+        ("read", "@docs/b.md"),
+        [{"path": "docs/a.md", "why": "schema"}, "@docs/b.md"],
+        "required_reading: expected a list of paths, each with @ in front",
+    ),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "command", "kept", "told"), ITEMS)
+def test_an_odd_item_of_a_list_stays(
+    field: str,
+    value: object,
+    command: tuple[str, ...],
+    kept: list[object],
+    told: str,
+    holdfast_project: Project,
+    compaction_cycle: Compactions,
+) -> None:
+    """The agent is told of it; a command adds to the list, and what CLAUDE.local.md says comes behind."""
+    project = holdfast_project
+    project.write("docs/a.md", "the schema")
+    data = state(**{field: value})
+    put(project, data)
+    assert f"Note: {told}" in compaction_cycle().guidance
+    project.run(*command)
+    assert project.state()[field] == kept
+    marker = f"# WORKFLOW STATE: {data['workflow']}\n\n## Reminders\n- later\n\n@docs/c.md\n"
+    project.write("CLAUDE.local.md", marker)
+    assert "Note: " in compaction_cycle().guidance
+    saved = project.state()[field]
+    assert saved[: len(kept)] == kept
+    assert saved[len(kept) :] == (["later"] if field == "key_reminders" else ["@docs/c.md"])
+
+
 @pytest.mark.parametrize("field", [field for field in ODD if field.startswith("phase")])
 def test_an_odd_value_does_not_change_the_phase_that_is_told(
     field: str, holdfast_project: Project, compaction_cycle: Compactions
@@ -649,6 +700,21 @@ def test_an_odd_value_does_not_change_the_phase_that_is_told(
     assert holdfast_project.state()["key_reminders"] == ["one"]
     holdfast_project.run("phase", "next")
     assert "is in phase 3 of 3: C." in compaction_cycle().guidance
+
+
+def test_a_phase_without_its_total_moves(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """CLAUDE.local.md moves it, and the file then has all of it."""
+    path = put(holdfast_project, state(phase={"current": 2, "name": "A", "status": "in_progress"}))
+    os.utime(path, (1, 1))
+    name = holdfast_project.state()["workflow"]
+    for phase in ("1/2 - B", "2/2 - C"):
+        holdfast_project.write("CLAUDE.local.md", f"# WORKFLOW STATE: {name}\n\nPhase: {phase}\n")
+        holdfast_project.clock.advance(seconds=60)
+        assert f"is in phase {phase[0]} of 2: {phase[-1]}." in compaction_cycle().guidance
+        written = {"current": int(phase[0]), "total": 2, "name": phase[-1], "status": "in_progress"}
+        assert holdfast_project.state()["phase"] == written
 
 
 def test_a_phase_beyond_the_last_is_named_and_stays(

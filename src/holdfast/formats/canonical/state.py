@@ -34,7 +34,8 @@ from holdfast.files.regular import decode_json
 from holdfast.formats.canonical.sources import Declaration, PhaseMark, Status, WorkflowType
 from holdfast.formats.canonical.sources.phase_marks import phase_of
 from holdfast.formats.canonical.sources.statuses import status_for, status_of
-from holdfast.formats.engine.document import problems_of
+from holdfast.formats.canonical.sources.values import normal_reading
+from holdfast.formats.engine.document import changed, problems_of
 
 
 class Record(BaseModel):
@@ -249,12 +250,19 @@ class State(OpenRecord):
     def content(self) -> dict[str, Any]:
         """What is written of that: the file keeps what stands there until somebody changes it."""
         content, read = self.as_read(), self._read
-        kept = [name for name in self._source if name in read and content.get(name) == read[name]]
-        return {**content, **{name: self._source[name] for name in kept}}
+        kept = [name for name in self._source if name in content and name in read]
+        return content | {
+            name: changed(self._source[name], read[name], content[name]) for name in kept
+        }
 
     def keep_source(self, data: Mapping[str, Any]) -> None:
         """It was read from *data*, perhaps as something else than what stands there."""
-        self._source, self._read = data, self.as_read()
+        self._source = data
+        self._read = self.as_read() | {
+            field: [_text(item) for item in data[field]]
+            for field in _LISTS
+            if isinstance(data.get(field), list)
+        }
 
     def continues(self, known: State) -> bool:
         """Whether this is the workflow *known*, which was read in the same place, and not begun anew."""
@@ -320,6 +328,7 @@ def short_digest(text: str) -> str:
 
 # What somebody wrote by hand, taken as it was meant.
 
+_LISTS = ("required_reading", "key_reminders")
 EXPECTED = {
     "workflow": "a name, as text",
     "workflow_type": f"one of {', '.join(get_args(WorkflowType))}",
@@ -393,7 +402,7 @@ def _as_meant(data: dict[str, Any]) -> dict[str, Any]:
         phase = _phase_in_text(str(phase))
     if isinstance(phase, dict):
         meant["phase"] = _phase_as_meant(phase)
-    for field in ("required_reading", "key_reminders"):
+    for field in _LISTS:
         if field in data:
             meant[field] = _texts(data[field])
     if isinstance(data.get("context"), list):
@@ -425,8 +434,15 @@ def _texts(value: Any) -> Any:
     items = [value] if isinstance(value, (str, dict)) else value
     if not isinstance(items, list):
         return value
-    texts = [item.get("path") if isinstance(item, dict) else item for item in items]
-    return [str(text) for text in texts if isinstance(text, (str, int, float))]
+    return [text for item in items if (text := _text(item)) is not None]
+
+
+def _text(item: Any) -> str | None:
+    """An item of a list as a text; None for one that is left out, which the file keeps."""
+    if isinstance(item, dict):
+        path = item.get("path")
+        return normal_reading(path) if isinstance(path, str) else None
+    return str(item) if isinstance(item, (str, int, float)) else None
 
 
 def _replace(meant: dict[str, Any], field: str, instead: Mapping[str, Any]) -> None:

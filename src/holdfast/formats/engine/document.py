@@ -177,7 +177,7 @@ class Document(Open):
         if not self._source:
             return now
         read = _dumped(type(self).model_validate(self._usable))
-        result: dict[str, Any] = _changed(self._source, read, now)
+        result: dict[str, Any] = changed(self._source, read, now)
         return result
 
     def encode(self) -> bytes:
@@ -219,32 +219,40 @@ def _dumped(document: Document) -> dict[str, Any]:
     return document.model_dump(by_alias=True, exclude_unset=True)
 
 
-def _changed(source: Any, read: Any, now: Any) -> Any:
+def changed(source: Any, read: Any, now: Any) -> Any:
     """*source*, which was understood as *read*, with what is different *now*."""
     if now == read:
         return source
     if isinstance(source, dict) and isinstance(read, dict) and isinstance(now, dict):
         kept = [key for key in source if key in now or key not in read]
-        new = [key for key in now if key not in source]
         return {
-            key: _changed(source.get(key), read.get(key), now[key]) if key in now else source[key]
-            for key in (*kept, *new)
-        }
+            key: changed(source[key], read.get(key), now[key]) if key in now else source[key]
+            for key in kept
+        } | {key: now[key] for key in now if key not in source}
+    if isinstance(source, dict) and isinstance(read, list):
+        source = [source]  # one item without a list around it
     if isinstance(source, list) and isinstance(read, list) and isinstance(now, list):
-        if len(now) < len(read) == len(source):
-            return _shortened(source, read, now)
-        known = min(len(source), len(read), len(now))
-        return [*map(_changed, source[:known], read, now), *now[known:]]
+        if len(source) != len(read):
+            return now  # which of them was left out is not known
+        if len(now) < len(read) or not any(isinstance(item, dict) for item in now):
+            return _rearranged(source, read, now)
+        return [*map(changed, source, read, now), *now[len(read) :]]
     return now
 
 
-def _shortened(source: list[Any], read: list[Any], now: list[Any]) -> list[Any]:
-    """Each item as it stood, wherever it stands now: one taken out lends nothing to the next."""
+def _rearranged(source: list[Any], read: list[Any], now: list[Any]) -> list[Any]:
+    """Each item as it stood, wherever it stands now: one taken out lends nothing to the next.
+
+    One that was read as None could not be used, so nobody has taken it out.
+    """
     left = list(zip(read, source, strict=True))
     result = []
     for item in now:
         at = next((at for at, (was, _) in enumerate(left) if was == item), None)
         result.append(item if at is None else left.pop(at)[1])
+    for at, item in enumerate(source):
+        if read[at] is None and None not in now:
+            result.insert(at, item)
     return result
 
 
