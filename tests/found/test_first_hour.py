@@ -307,6 +307,52 @@ def test_a_phase_that_nobody_can_read_was_told_as_the_only_one(
     assert "phase 2 of 3" in compaction_cycle().guidance
 
 
+def test_a_phase_that_nothing_states_was_told_as_the_only_one(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The summariser was to keep it word for word."""
+    project = holdfast_project
+    plan = (
+        "# Plan 001: Q\n\nStatus: In Progress\n\nThe workflow is simple.\n\n- [x] a\n- [ ] b\n- c\n"
+    )
+    project.write("CLAUDE/Plan/001-q/PLAN.md", plan)
+    cycle = compaction_cycle()
+    assert 'the workflow "Q" is in progress. Next action: b.' in cycle.note
+    assert 'The workflow "Q" (type custom) is in progress.' in cycle.guidance
+    assert cycle.message.startswith("✅ Workflow restored: Q. Next: b")
+    commands = (["status"], ["list"], ["show"], ["preview"], ["remind", "x"])
+    said = [cycle.note, cycle.guidance, *(project.run(*command).stdout for command in commands)]
+    for told in said:
+        assert "1/1" not in told
+        assert "phase 1" not in told
+    assert project.run("block", "a key").stdout.startswith("Workflow blocked: Q, blocked. Next: b")
+    briefing = json.loads(project.run("status", "--json").stdout)["workflow"]["briefing"]
+    assert (briefing["phase"], briefing["phases"]) == (1, 1)
+    assert "passed over" in project.run("why", "CLAUDE/Plan/001-q/PLAN.md").stdout
+    project.run("phase", "set", "2", "--total", "3")
+    assert "phase 2 of 3" in compaction_cycle().guidance
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("Phase", ("1 Design", "2 Build", "3 Test")),
+        ("Phases", ("1 **Design**", "2 **Build**", "3 **Test**")),
+        ("阶段", ("1 Design", "2 Build", "3 Test")),
+    ],
+)
+def test_numbers_before_names_in_a_column_of_phases_were_not_read(
+    holdfast_project: Project, compaction_cycle: Compactions, column: str, cells: tuple[str, ...]
+) -> None:
+    rows = "".join(
+        f"| {cell} | {sign} |\n" for cell, sign in zip(cells, ("✅", "🔄", ""), strict=True)
+    )
+    table = f"| {column} | Status |\n|---|---|\n{rows}"
+    holdfast_project.write("PLAN.md", f"# Payments\n\nStatus: In Progress\n\n{table}")
+    assert "phase 2 of 3 (Build)" in compaction_cycle().note
+    assert "phase 3/3 (Test)" in holdfast_project.run("phase", "next").stdout
+
+
 def test_a_phase_that_became_unreadable_stays_the_one_before(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:

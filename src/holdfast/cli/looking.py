@@ -137,7 +137,8 @@ def show(app: App, name: str | None, as_json: bool) -> None:
         return
     briefing = workflow.briefing
     terminal.line(f"{briefing.name}  ({briefing.kind})")
-    terminal.line(f"phase: {briefing.count} {briefing.phase_name}".rstrip())
+    if briefing.has_phases:
+        terminal.line(f"phase: {briefing.count} {briefing.phase_name}".rstrip())
     terminal.line(f"status: {briefing.status}")
     terminal.line(f"next action: {briefing.next_action or '-'}")
     terminal.line(f"gate: {briefing.gate or '-'}")

@@ -30,8 +30,12 @@ def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -
     put(f"{one_line(briefing.name)} ({one_line(briefing.kind)})", style=terminal.HEADING)
     colour = terminal.of_status(briefing.status)
     phase = f"{briefing.count} {one_line(briefing.phase_name)}".rstrip()
-    _row("phase", f"{phase}, {briefing.status.replace('_', ' ')}", colour)
-    if not briefing.phase_trouble:
+    status = briefing.status.replace("_", " ")
+    if not briefing.has_phases:
+        _row("status", status, colour)
+    else:
+        _row("phase", f"{phase}, {status}", colour)
+    if briefing.has_phases and not briefing.phase_trouble:
         _row("", bar(briefing), colour)
     if briefing.next_action:
         _row("next", one_line(briefing.next_action))

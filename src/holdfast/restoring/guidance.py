@@ -99,8 +99,8 @@ def _head(briefing: Briefing, situation: Situation, reminders: int) -> str:
         f"# {_ARRIVALS.get(situation.arrival, _ARRIVALS['now'])}: {name}",
         "",
         (
-            f'The workflow "{name}" (type {one_line(briefing.kind, 40)}) is in '
-            f"{_place(briefing, ': ')}. Status: {briefing.status.replace('_', ' ')}."
+            f'The workflow "{name}" (type {one_line(briefing.kind, 40)}) is '
+            f"{_stands(briefing, '. Status:', ': ')}."
         ),
     ]
     if briefing.next_action:
@@ -134,6 +134,14 @@ def _place(briefing: Briefing, before: str, after: str = "") -> str:
     return f"phase {briefing.phase} of {briefing.phases}{_titled(briefing, before, after)}"
 
 
+def _stands(briefing: Briefing, then: str, before: str, after: str = "") -> str:
+    """In which phase the work is, and *then* its status; without phases the status alone."""
+    status = briefing.status.replace("_", " ")
+    if not briefing.has_phases:
+        return status
+    return f"in {_place(briefing, before, after)}{then} {status}"
+
+
 def _titled(briefing: Briefing, before: str, after: str = "") -> str:
     title = one_line(briefing.phase_name, _NAME)
     return f"{before}{title}{after}" if title else ""
@@ -160,12 +168,11 @@ def _context(briefing: Briefing) -> list[str]:
 def _action(briefing: Briefing, situation: Situation) -> str:
     commands = ", ".join(f"`{command}`" for command in briefing.kept_with)
     steps = [
-        _comes_next(briefing)
-        or f"The work continues in {_place(briefing, ', ')}; {_before(briefing)}",
+        _comes_next(briefing) or _continues(briefing),
         *_left_open(briefing),
         f'The first reply acknowledges this: "{acknowledgement(briefing)}".',
         *_reading_steps(situation.plan),
-        "Before the next change, the reply confirms the phase and the context.",
+        f"Before the next change, the reply confirms {'the phase and ' * briefing.has_phases}the context.",
         (
             "Nothing is assumed. Where the summary says otherwise, the saved state counts; what "
             "neither says is looked up, or the person is asked."
@@ -189,10 +196,11 @@ def notes(remarks: Sequence[str]) -> str:
     return "\n".join(f"Note: {line}" for line in lines)
 
 
-def _before(briefing: Briefing) -> str:
-    if briefing.left_open:
-        return "what is done before it is not to be repeated."
-    return "nothing before it is to be repeated."
+def _continues(briefing: Briefing) -> str:
+    if not briefing.has_phases:
+        return "The work continues; what is done is not to be repeated."
+    before = "what is done before it is not" if briefing.left_open else "nothing before it is"
+    return f"The work continues in {_place(briefing, ', ')}; {before} to be repeated."
 
 
 def _left_open(briefing: Briefing) -> Iterator[str]:
@@ -281,8 +289,8 @@ def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
     name = one_line(briefing.name, 120)
     parts = [
         (
-            f'Keep word for word: the workflow "{name}" is in {_place(briefing, " (", ")")}, '
-            f"status {briefing.status.replace('_', ' ')}."
+            f'Keep word for word: the workflow "{name}" is '
+            f"{_stands(briefing, ', status', ' (', ')')}."
         )
     ]
     if briefing.next_action:
@@ -338,14 +346,15 @@ def _unread(paths: Sequence[str]) -> str:
 
 def acknowledgement(briefing: Briefing, verb: str = "restored") -> str:
     """In the canonical document's words: which workflow is back, and in which phase."""
-    return f"✅ Workflow {verb}: {one_line(briefing.name, 120)}, Phase {briefing.count}"
+    phase = f", Phase {briefing.count}" if briefing.has_phases else ""
+    return f"✅ Workflow {verb}: {one_line(briefing.name, 120)}{phase}"
 
 
 def for_person(briefing: Briefing, verb: str, opening: str = "") -> str:
     """One line: which workflow, and where it stands; *opening* says the first part otherwise."""
     line = opening or f"Workflow {verb}: {one_line(briefing.name, 120)}, {briefing.where}"
     line += _titled(briefing, " (", ")")
-    if briefing.status != "in_progress":
+    if briefing.status != "in_progress" and (briefing.has_phases or opening):
         line = f"{line}, {briefing.status.replace('_', ' ')}"
     if briefing.next_action:
         return f"{line}. Next: {one_line(briefing.next_action, 160)}"
@@ -354,7 +363,7 @@ def for_person(briefing: Briefing, verb: str, opening: str = "") -> str:
 
 def at_a_glance(briefing: Briefing, others: int) -> str:
     """For the person at the start of a session: where it stands, what is next, how many *others* there are."""
-    facts = [f"{one_line(briefing.name, 120)} {briefing.count}"]
+    facts = [f"{one_line(briefing.name, 120)} {briefing.count}".rstrip()]
     if briefing.status != "in_progress":
         facts.append(briefing.status.replace("_", " "))
     if briefing.next_action:
@@ -367,8 +376,9 @@ def at_a_glance(briefing: Briefing, others: int) -> str:
 def in_one_line(briefing: Briefing) -> str:
     """For the model at the start of a session: that there is one, and how to take it up."""
     comes_next = f"{said} " if (said := _comes_next(briefing)) else ""
+    where = f", in {_place(briefing, ' (', ')')}" if briefing.has_phases else ""
     return (
-        f'The workflow "{one_line(briefing.name, _NAME)}" is kept in this project, in '
-        f"{_place(briefing, ' (', ')')}. {comes_next}"
+        f'The workflow "{one_line(briefing.name, _NAME)}" is kept in this project{where}. '
+        f"{comes_next}"
         "`holdfast resume` prints where it stands and continues it in this session."
     )

@@ -43,9 +43,10 @@ def facts_of(briefing: Briefing) -> list[Fact]:
     """What a summary has to keep. What has no letter and no digit cannot be looked for."""
     title = briefing.phase_name
     phase = f"{briefing.phase} of {briefing.phases}{f': {title}' if title else ''}"
+    is_known = briefing.has_phases and not briefing.phase_trouble
     facts = [
         Fact(NAME, text_of(briefing.name)),
-        *([] if briefing.phase_trouble else [Fact(PHASE, text_of(phase))]),
+        *([Fact(PHASE, text_of(phase))] if is_known else []),
         Fact(NEXT_ACTION, text_of(briefing.next_action or "")),
         *(Fact(REMINDER, text_of(reminder)) for reminder in briefing.reminders[:MOST_REMINDERS]),
     ]

@@ -75,6 +75,8 @@ def _lines(data: bytes, said: Declaration | None) -> Iterator[Explained]:
         understood, change = _understood(line, said)
         if not (understood or change) and line.number in carries:
             change = f"where it is meant as a phase, call it `{'#' * line.level} Phase N: Name`"
+        if not (understood or change) and (line.item or line.cells):
+            change = "passed over; what there is to do is `- [ ] what`"
         if understood or change:
             yield Explained(line.number, text, understood, change)
 

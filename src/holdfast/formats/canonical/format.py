@@ -106,6 +106,7 @@ class Canonical(StateFormat[State, Merged, View]):
             phases=phase.total,
             phase_name=unless_numbered(phase.name, phase.current),
             phase_trouble=entry.phase_trouble,
+            has_phases=entry.has_phases,
             status=phase.status,
             next_action=next_action or (_ALL_DONE if entry.all_done else None),
             gate=gate,
@@ -114,7 +115,7 @@ class Canonical(StateFormat[State, Merged, View]):
             reminders=tuple(state.key_reminders),
             context=tuple(state.context.items()),
             state_path=place.store.relative(entry.file.path) if entry.file else None,
-            comes_next="" if entry.phase_trouble else _after(entry),
+            comes_next=_after(entry) if entry.has_phases and not entry.phase_trouble else "",
             kept_with=() if phase.status == "blocked" else _KEPT_WITH,
             ended_with="holdfast complete",
         )
@@ -292,9 +293,8 @@ class Canonical(StateFormat[State, Merged, View]):
         )
         if workflow.standing != "finished":
             status = was.status.replace("_", " ")
-            lines.append(
-                f"It was in {was.where_by_name}, {status}; `holdfast undo` brings it back."
-            )
+            where = f"in {was.where_by_name}, {status}" if was.has_phases else status
+            lines.append(f"It was {where}; `holdfast undo` brings it back.")
         if workflow.declared:
             lines.append(
                 "The markdown that declares it stays as it is; it counts again when it is changed."

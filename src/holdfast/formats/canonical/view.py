@@ -104,6 +104,17 @@ class Merged(NamedTuple):
         return f"{unread} does not say it readably" if unread else ""
 
     @property
+    def has_phases(self) -> bool:
+        """Whether anything states or lists phases: else the 1 of 1 is only what the file has to say."""
+        phase, kept = self.state.phase, self.state.holdfast
+        return (
+            not self.declarations
+            or (phase.current, phase.total, phase.name) != (1, 1, "Phase 1")
+            or any(said.phase or said.phases or said.phase_unreadable for said in self.declarations)
+            or bool(kept and kept.phases)
+        )
+
+    @property
     def planned(self) -> Sequence[PlanPhase]:
         """The phases of the markdown, where they are counted as the state counts."""
         phases = [phase for source in self.declarations for phase in source.phases]

@@ -44,14 +44,17 @@ class Briefing:
     kept_with: tuple[str, ...] = ()  # what keeps it current; none while a person decides
     ended_with: str = ""  # the command that ends it
     phase_trouble: str = ""  # why the phase is not known; then its numbers say nothing
+    has_phases: bool = True  # where nothing states or lists any, none is told
 
     @property
     def count(self) -> str:
+        if not self.has_phases:
+            return ""
         return "?" if self.phase_trouble else f"{self.phase}/{self.phases}"
 
     @property
     def where(self) -> str:
-        return f"phase {self.count}"
+        return f"phase {self.count}" if self.has_phases else self.status.replace("_", " ")
 
     @property
     def where_by_name(self) -> str:

@@ -148,6 +148,9 @@ _BOLD = pattern(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
 _NUMBERED_CELL = pattern(
     r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)–—-]\s*(?P<name>.*))?"
 )
+_PHASE_CELL = pattern(  # "1 Design"
+    r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s+(?P<name>[*_`]*[^\W\d_].*)"
+)
 # Steps that are next come after the work, and those to reproduce are no work.
 _ANNOUNCES = pattern(
     r"(?!.*\b(?:next|further|future|follow[\s-]?up|completed)\b)"
@@ -219,6 +222,8 @@ def _row(line: Line) -> Start | None:
     ):  # which has the last column first
         start = start_of(cell) if cell else None
         numbered = _NUMBERED_CELL.fullmatch(cell) if cell and _names_phases(label) else None
+        if cell and statuses.nouns().get(label.removesuffix("s")) == "phase":
+            numbered = numbered or _PHASE_CELL.fullmatch(cell)
         if start is None and numbered:
             name, word = phase_name(numbered["name"] or "")
             start = Start(
