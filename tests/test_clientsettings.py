@@ -64,7 +64,7 @@ def test_each_agent_has_its_file(
     assert scopes(agent, tmp_path, **{variable: "/m"}).file("user").path == moved
     untried: tuple[Scope, ...] = ("project", "local")
     for scope in untried:
-        with pytest.raises(IllegalMove, match=f"not tested with hooks of {CLIENTS[agent].title}"):
+        with pytest.raises(IllegalMove, match=f"not tested with {CLIENTS[agent].title}'s hooks"):
             found.file(scope)
 
 

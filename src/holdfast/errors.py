@@ -41,7 +41,7 @@ class _FileError(HoldfastError):
 class SettingsInvalid(_FileError):
     """A settings file is wrong; the defaults apply."""
 
-    advice = "Correct the file; until then defaults apply."
+    advice = "Correct the file; until then the defaults apply."
 
 
 class StateUnreadable(_FileError):
@@ -75,7 +75,7 @@ class StateUnwritable(_FileError):
 class StateChanged(_FileError):
     """Somebody else wrote a state file between our look at it and our write; theirs stands."""
 
-    said = "{path} was changed by somebody else at this moment"
+    said = "{path} was changed by another process just now"
     advice = "Nothing was changed by this command. Run it again."
 
 

@@ -500,7 +500,7 @@ def test_start_beside_another_one_says_so(holdfast_project: Project) -> None:
     """Without a session, CLAUDE.local.md stays in force."""
     holdfast_project.declare("Declared")
     shown = holdfast_project.run("start", "Extra").stdout
-    assert "In force here is still 'Declared'" in shown
+    assert "This session stays on 'Declared'" in shown
     assert "In force" not in holdfast_project.run("start", "More", session="s").stdout
 
 

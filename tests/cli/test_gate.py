@@ -56,7 +56,7 @@ def test_a_run_by_commands(feature: Project) -> None:
     for arguments, expected in RUN:
         assert expected in gate(feature, *arguments).splitlines()[0], arguments
     assert gate(feature, "complete").splitlines()[0] == (
-        "Workflow 'User Auth' is completed. Its docs are published by: holdfast gate finalize"
+        "Workflow 'User Auth' is completed. To publish its docs: holdfast gate finalize"
     )
     assert "valid, and the files agree" in gate(feature, "validate", "-w", "user-auth")
     found = read(feature)
@@ -82,7 +82,7 @@ def test_creators_and_reviewers_only_read(role: str, feature: Project) -> None:
     for name in set(group.commands) - READING:
         line = refused(feature, "--role", role, name, *arguments.get(name, []))
         assert line == (
-            f"holdfast: a {role} does not change the state "
+            f"holdfast: the {role} role is read-only "
             "Report the outcome to the orchestrator, who runs this command."
         ), name
     for name in READING:

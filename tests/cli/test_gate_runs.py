@@ -82,12 +82,12 @@ def test_a_slug_is_made_of_the_title(project: Project) -> None:
 
 @pytest.mark.parametrize("slug", ["../x", "a/b", ".hidden", "Upper", "a" * 65, "-x", "x y", "."])
 def test_a_slug_is_checked(slug: str, project: Project) -> None:
-    assert "is not a slug" in refused(project, "start", "--title", "T", "--", slug)
+    assert "is not a valid slug" in refused(project, "start", "--title", "T", "--", slug)
     assert not (project.root / "workflow").exists()
 
 
 def test_a_title_without_letters_makes_no_slug(project: Project) -> None:
-    assert "is not a slug" in refused(project, "start", "--title", "你好")
+    assert "is not a valid slug" in refused(project, "start", "--title", "你好")
 
 
 def test_one_that_is_there_is_not_begun_again(project: Project) -> None:
@@ -182,7 +182,7 @@ def test_without_the_flag_git_is_left_alone(project: Project) -> None:
     complete(project)
     gate(project, "finalize")
     assert subjects(project) == before
-    assert "-m is the summary" in refused(project, "start", "x", "--title", "T", "-m", "M", code=2)
+    assert "-m needs --commit" in refused(project, "start", "x", "--title", "T", "-m", "M", code=2)
 
 
 def test_what_git_would_refuse_is_asked_before_anything_changes(project: Project) -> None:
@@ -200,7 +200,7 @@ def test_what_git_would_refuse_is_asked_before_anything_changes(project: Project
 def test_outside_a_repository(holdfast_project: Project) -> None:
     for option in ("--branch", "--commit"):
         told = refused(holdfast_project, "start", SLUG, "--title", "T", option)
-        assert "is in no git repository" in told
+        assert "is not in a git repository" in told
     assert not (holdfast_project.root / "workflow").exists()
 
 

@@ -104,16 +104,16 @@ def test_install_twice_and_uninstall(scope: str, holdfast_project: Project, run:
     before = file.read_bytes()
     done = run("install", "--scope", scope)
     assert done.returncode == 0, done.stderr
-    assert "Running sessions pick it up within seconds" in done.stdout
-    copy = Path(done.stdout.split("what was there before: ")[1].splitlines()[0])
+    assert "Running sessions load them within seconds" in done.stdout
+    copy = Path(done.stdout.split("backup of the previous file: ")[1].splitlines()[0])
     assert copy.read_bytes() == before
     assert holdfast_project.home / ".local/state/holdfast" in copy.parents
     once = file.read_bytes()
     again = run("install", "--scope", scope)
-    assert again.stdout.startswith(f"Nothing to do: the hooks are registered in {file}")
+    assert again.stdout.startswith(f"Nothing to do: the hooks in {file} are up to date")
     assert file.read_bytes() == once != before
     out = run("uninstall", "--scope", scope)
-    assert out.stdout == f"{file} is again as it was before `holdfast install`.\n"
+    assert out.stdout == f"Restored {file} as it was before `holdfast install`.\n"
     assert file.read_bytes() == before
     assert file.stat().st_mode & 0o777 == 0o640
     assert not copy.exists()
@@ -175,14 +175,14 @@ def test_what_others_have_there_stays(agent: str, holdfast_project: Project, run
     done = run("install", "--agent", agent)
     assert done.returncode == 0, done.stderr
     once = file.read_bytes()
-    copy = Path(done.stdout.split("what was there before: ")[1].splitlines()[0])
+    copy = Path(done.stdout.split("backup of the previous file: ")[1].splitlines()[0])
     assert copy.read_bytes() == before
     out = run("uninstall", "--agent", agent)
-    assert out.stdout == f"{file} is again as it was before `holdfast install`.\n"
+    assert out.stdout == f"Restored {file} as it was before `holdfast install`.\n"
     assert file.read_bytes() == before
     run("install", "--agent", agent)
     file.write_bytes(once.replace(b"lint", b"check", 1))
-    assert "left everything else as it is" in run("uninstall", "--agent", agent).stdout
+    assert "the rest is unchanged" in run("uninstall", "--agent", agent).stdout
     assert file.read_bytes() == before.replace(b"lint", b"check", 1)
 
 
@@ -238,14 +238,14 @@ def test_a_plugin_that_is_not_as_it_should_be(holdfast_project: Project, run: Ru
     done = run("install", "--agent", "opencode")
     assert f"Brought 1 hook up to date in {file}\n" in done.stdout
     assert file.read_text(encoding="utf-8") == text
-    copy = Path(done.stdout.split("what was there before: ")[1].splitlines()[0])
+    copy = Path(done.stdout.split("backup of the previous file: ")[1].splitlines()[0])
     assert "all goes on" in copy.read_text(encoding="utf-8")
     assert run("uninstall", "--agent", "opencode").stdout.startswith(f"Removed {file}")
     file.parent.mkdir(exist_ok=True)
     file.write_text("export const Mine = async () => ({})\n", encoding="utf-8")
     other = run("install", "--agent", "opencode")
     assert (other.returncode, other.stdout) == (1, text)
-    assert f"{file} was left alone: it is not a plugin of Holdfast" in other.stderr
+    assert f"{file} was not changed: it is not a plugin of Holdfast" in other.stderr
     assert run("uninstall", "--agent", "opencode").returncode == 1
     assert "Mine" in file.read_text(encoding="utf-8")
 
@@ -301,7 +301,7 @@ def test_a_file_that_codex_refuses(holdfast_project: Project, run: Run) -> None:
     file.write_text(text, encoding="utf-8")
     done = run("install", "--agent", "codex")
     assert done.returncode == 1
-    assert 'was left alone: Codex refuses the whole file for its "model"' in done.stderr
+    assert 'was not changed: Codex refuses the whole file for its "model"' in done.stderr
     assert run("uninstall", "--agent", "codex").returncode == 0
     assert file.read_text(encoding="utf-8") == '{\n  "model": "x"\n}\n'
 
@@ -322,7 +322,7 @@ def test_what_was_changed_since_keeps_the_change(holdfast_project: Project, run:
     file.write_bytes(file.read_bytes().replace(b'"opus"', b'"other"'))
     done = run("uninstall")
     assert done.stdout.startswith("Took 25 hooks out of ")
-    assert "left everything else as it is" in done.stdout
+    assert "the rest is unchanged" in done.stdout
     assert file.read_bytes() == OTHERS.replace('"opus"', '"other"').encode()
 
 
@@ -349,7 +349,7 @@ def test_hooks_that_were_there_by_hand_are_not_brought_back(
     assert "Brought 25 hooks up to date" in run("install").stdout
     assert "/old/" not in file.read_text(encoding="utf-8")
     out = run("uninstall")
-    assert "left everything else as it is" in out.stdout
+    assert "the rest is unchanged" in out.stdout
     assert file.read_bytes() == b'{\n  "model": "x"\n}\n'
 
 
@@ -423,7 +423,7 @@ def test_nothing_tracked_by_git_is_changed_unasked(holdfast_project: Project, ru
     for command in ("install", "uninstall"):
         done = run(command)
         assert done.returncode == 1
-        assert f"{link} is tracked by git, so it is not changed unasked" in done.stderr
+        assert f"{link} is tracked by git, so it needs an explicit --scope" in done.stderr
         assert "run the command with --scope user" in done.stderr
         dry = run(command, "--dry-run")
         assert (dry.returncode, dry.stderr) == (0, f"holdfast: {target} is tracked by git\n")
@@ -462,7 +462,7 @@ def test_the_whole_path_is_written_where_the_name_is_not_found(
 ) -> None:
     """Said in one line; and for the project's settings, that others do not have that path."""
     done = run("install", "--scope", "project", PATH=os.defpath)
-    assert f"  started as {SCRIPT}, since `holdfast` alone may not be found" in done.stdout
+    assert f"  started as {SCRIPT}, because `holdfast` may not be on the PATH" in done.stdout
     assert f"{SCRIPT} is a path of this machine" in done.stderr
     file = settings(holdfast_project, "project")
     assert file.read_text(encoding="utf-8") == registration.text(Program(str(SCRIPT)))
@@ -524,9 +524,9 @@ def test_uninstall_says_where_else_hooks_are(holdfast_project: Project, run: Run
     done = run("uninstall")
     file = settings(holdfast_project, "local")
     assert done.returncode == 0
-    assert done.stdout.startswith("Nothing to do: there are no hooks of Holdfast in ")
+    assert "Nothing to do: " in done.stdout and "has no Holdfast hooks" in done.stdout
     assert done.stderr == (
-        f"holdfast: there are hooks of Holdfast in {file}: holdfast uninstall --scope local\n"
+        f"holdfast: {file} also has Holdfast hooks: holdfast uninstall --scope local\n"
     )
     assert file.exists()
 
@@ -535,7 +535,7 @@ def test_hooks_that_somebody_pasted_are_taken_out_too(holdfast_project: Project,
     """Without a backup, beside the hooks of others."""
     put(holdfast_project, registration.text().replace("{\n", '{\n  "a": 1,\n', 1))
     done = run("uninstall")
-    assert "left everything else as it is" in done.stdout
+    assert "the rest is unchanged" in done.stdout
     assert settings(holdfast_project).read_bytes() == b'{\n  "a": 1\n}\n'
 
 

@@ -88,8 +88,8 @@ def test_a_second_run_is_not_begun_over_the_first(run: Project) -> None:
 def test_the_plan_may_be_written_after_the_start(holdfast_project: Project) -> None:
     """That is what planning is for."""
     said = orchestrate(holdfast_project, "start", "tasks.md")
-    assert "no tasks are listed yet" in said
-    assert "is missing or lies outside the project" in refused(holdfast_project, "approve-plan")
+    assert "no tasks yet" in said
+    assert "is missing or outside the project" in refused(holdfast_project, "approve-plan")
     holdfast_project.write("tasks.md", "# Nothing yet\n")
     assert "the plan has no tasks" in refused(holdfast_project, "approve-plan")
     holdfast_project.write("tasks.md", PLAN)
@@ -101,7 +101,7 @@ def test_a_document_outside_has_to_be_named(holdfast_project: Project) -> None:
     outside = holdfast_project.root.parent / "elsewhere.md"
     orchestrate(holdfast_project, "start", str(outside))
     outside.write_text(PLAN)
-    assert "so it is not opened" in refused(holdfast_project, "approve-plan")
+    assert "so it was not opened" in refused(holdfast_project, "approve-plan")
     said = orchestrate(holdfast_project, "approve-plan", "--doc", str(outside))
     assert "3 tasks in 2 phases" in said
 
@@ -110,7 +110,7 @@ def test_tasks_that_a_run_was_begun_with_are_approved(holdfast_project: Project)
     """They need not be given again; a re-plan needs a plan."""
     orchestrate(holdfast_project, "start", "idea.md", "-t", "1.1 One", "-t", "2.1 Two")
     assert "Begin task 1/1: 1.1 One" in orchestrate(holdfast_project, "approve-plan")
-    assert "so it is not opened" in refused(holdfast_project, "approve-plan")
+    assert "so it was not opened" in refused(holdfast_project, "approve-plan")
     said = orchestrate(holdfast_project, "approve-plan", "-t", "1.2 Another")
     assert "Begin task 1/1: 1.2 Another" in said
 

@@ -140,7 +140,7 @@ def test_wrong_use_says_what_is_wrong(arguments: list[str], message: str, dev: P
 def test_without_a_workflow_the_next_step_is_told(holdfast_project: Project) -> None:
     """Also where there is one of another format."""
     holdfast_project.declare("W")
-    assert "Begin one with `holdfast skill start`" in refused(holdfast_project, "skill", "resume")
+    assert "Start one with `holdfast skill start`" in refused(holdfast_project, "skill", "resume")
     assert "No workflows of skills" in skill(holdfast_project, "list")
     assert skill(holdfast_project, "list", "--json") == "[]\n"
 
@@ -291,9 +291,9 @@ def test_cleanup_says_what_goes(dev: Project) -> None:
     assert skill(dev, "clean", "--dry-run") == f"would be removed: {line}\n"
     assert path.exists()
     assert f"  removed: {line}\n" in skill(dev, "start", "tdd", "Else")
-    assert skill(dev, "clean") == "There is nothing to clean up.\n"
+    assert skill(dev, "clean") == "Nothing to clean up.\n"
     assert f"to be removed: {ACTIVE}/tdd-" in skill(dev, "clear", "--yes")
-    assert skill(dev, "clear") == "There is nothing to clear.\n"
+    assert skill(dev, "clear") == "Nothing to clear.\n"
 
 
 def test_a_start_over_a_broken_state_says_where_that_went(holdfast_project: Project) -> None:
@@ -363,7 +363,7 @@ def test_a_cycle_within_a_dev_is_reached_from_it(dev: Project) -> None:
     assert "Add login, phase 2/4 (green)" in skill(dev, "tdd", "done")
     done = skill(dev, "task", "complete", "--commit", "abc")
     assert "User Login, phase 3/5" in done
-    assert "'Add login' within has ended with it" in done
+    assert "the nested 'Add login' has ended with it" in done
     listed = skill(dev, "list")
     assert listed.index("* User Login") == 0
     assert "completed" in listed

@@ -24,7 +24,7 @@ from holdfast.testing import Compactions, Project
         ("log --last many", "'many' is not a valid whole number."),
         ("start X --phases ,", "--phases names none"),
         ("start X --phases=", "--phases names none"),
-        ("status Alpha -w Beta", "Two workflows are named: give NAME or -w NAME."),
+        ("status Alpha -w Beta", "Give the workflow as NAME or as -w NAME, not both."),
         ("switch", "Missing argument 'NAME'."),
         ("forget", "Missing argument 'NAME'."),
         ("switch Alpha", "In Claude Code, type `!holdfast switch Alpha`."),

@@ -79,7 +79,10 @@ def test_a_file_that_declares_nothing_says_how_to_begin(holdfast_project: Projec
 def test_it_says_what_the_project_has_decided(holdfast_project: Project) -> None:
     holdfast_project.write("PLAN.md", PLAN)
     holdfast_project.write("notes/any.md", PLAN)
-    assert "plans are not looked for here" in holdfast_project.run("why", "notes/any.md").stdout
+    assert (
+        "Holdfast does not look for plans there"
+        in holdfast_project.run("why", "notes/any.md").stdout
+    )
     holdfast_project.run("unfollow", "PLAN.md")
     assert "it is left alone here" in holdfast_project.run("why", "PLAN.md").stdout
     holdfast_project.run("follow", "PLAN.md")

@@ -84,8 +84,8 @@ def test_without_a_group_the_general_commands_point_at_its_file(todo: Project) -
     path.write_text(path.read_text("utf-8").replace('    group = "todo"\n', ""), encoding="utf-8")
     refused = todo.run("phase", "next", check=False)
     assert refused.returncode == 1
-    assert "'Trip' is a workflow of another format: todo" in refused.stderr
-    assert "Change its file: todo/trip.json" in refused.stderr
+    assert "'Trip' has another format: todo" in refused.stderr
+    assert "Edit its file: todo/trip.json" in refused.stderr
 
 
 def test_its_code_passes_the_checks(tmp_path: Path) -> None:

@@ -507,7 +507,7 @@ def test_the_doctor_knows_where_nothing_was_to_be_delivered(
 ) -> None:
     """That nothing is there is as it should be."""
     code, told = doctor(holdfast_project)
-    assert (code, "Nothing was to be delivered: no workflow is active" in told) == (0, True)
+    assert (code, "There was nothing to deliver: no workflow is active" in told) == (0, True)
     holdfast_project.declare("W")
     compaction_cycle()
     assert "no hook printed it; is it registered?" in doctor(holdfast_project)[1]

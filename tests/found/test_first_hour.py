@@ -34,11 +34,17 @@ def test_resume_said_that_what_it_brought_back_was_only_shown(holdfast_project: 
     project = holdfast_project
     project.run("start", "W")
     project.run("complete")
-    assert "it was brought back, but no session has it" in project.run("resume", "W").stdout
+    assert (
+        "the workflow is active again but belongs to no session"
+        in project.run("resume", "W").stdout
+    )
     assert project.state()["workflow"] == "W"
-    assert "this was shown and not taken up" in project.run("resume", "W").stdout
+    assert "this was only shown; no session continues it" in project.run("resume", "W").stdout
     project.run("ignore", "W")
-    assert "it was brought back, but no session has it" in project.run("resume", "W").stdout
+    assert (
+        "the workflow is active again but belongs to no session"
+        in project.run("resume", "W").stdout
+    )
 
 
 def test_the_help_of_the_hook_left_out_what_settings_register(holdfast_project: Project) -> None:
@@ -184,7 +190,7 @@ def test_undo_did_not_say_what_holds_now(holdfast_project: Project) -> None:
     project = holdfast_project
     project.run("start", "W", "--remind", "a", "-c", "k=1", "-c", "l=2")
     project.run("remind", "b")
-    again = "a second `holdfast undo` brings the change back"
+    again = "a second `holdfast undo` restores the change"
     assert project.run("undo").stdout.splitlines() == [
         "Workflow set back: W, phase 1/1",
         f"  with 1 reminder, 0 required files, 2 context values; {again}",
@@ -234,7 +240,7 @@ def test_a_phase_that_markdown_does_not_say_yet_looked_like_a_mistake(
     """A command goes ahead of CLAUDE.local.md, if that may not be written; then it is told."""
     project = holdfast_project
     project.write(".claude/holdfast.toml", "write_back = false\n")
-    right = "that is fine, its next edit counts again"
+    right = "it takes effect again when it is next edited"
     project.declare("W", phase="4/10 - SEO Generation")
     assert f"  CLAUDE.local.md still says 4/10; {right}\n" in project.run("phase", "next").stdout
     assert right not in project.run("remind", "x").stdout
@@ -297,7 +303,7 @@ def test_a_phase_that_nobody_can_read_was_told_as_the_only_one(
     project.declare("W", phase=UNREADABLE)
     cycle = compaction_cycle()
     for told in (cycle.guidance, cycle.note, project.run("resume", "W").stdout):
-        assert "a phase that is not known (CLAUDE.local.md does not say it readably)" in told
+        assert "a phase that is not known (CLAUDE.local.md has a phase that cannot be read)" in told
         assert "phase 1" not in told
         assert "nothing before it" not in told
     assert cycle.message.startswith("✅ Workflow restored: W, Phase ? ")

@@ -65,7 +65,7 @@ def test_a_plan_in_which_no_task_is_found_is_not_approved(holdfast_project: Proj
     """It would be complete at once with nothing done."""
     holdfast_project.write("docs/shop.md", "## Phase 1: Model\n1. 1.1 Without a box\n")
     told = call(holdfast_project, "start", "docs/shop.md")
-    assert "no task is left to do in the phase 'Model'" in told
+    assert "phase 'Model' has no open tasks" in told
     assert "the plan has no tasks" in call(holdfast_project, "approve-plan", code=1)
 
 

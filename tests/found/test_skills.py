@@ -132,7 +132,7 @@ def test_the_tdd_of_another_task_is_refused_with_the_way_to_have_both(
     for options in ((), ("--resume",)):
         refused = holdfast_project.run(*second, *options, check=False)
         assert refused.returncode == 1
-        assert "another task of the same feature, needs a name of its own: --as" in refused.stderr
+        assert "another task of the same feature, give --as" in refused.stderr
     holdfast_project.run(*second, "--as", "second")
 
 

@@ -170,9 +170,7 @@ def test_a_file_may_be_excused(project: Project, compaction_cycle: Compactions) 
     ]
     assert agent.writes() == {}
     done = project.run("read", "--excuse", "@docs/long.md", session="mine")
-    assert done.stdout == (
-        "None of these is required reading that this session has still to open.\n"
-    )
+    assert done.stdout == ("This session has no unopened required reading among these files.\n")
     assert project.run("read", "--excuse", "@docs/long.md", check=False).returncode == 1
     assert "@docs/long.md" in project.state()["required_reading"]
 

@@ -45,7 +45,7 @@ def test_installed_it_restores_and_uninstalled_nothing_runs(binary: Path, tmp_pa
     assert "words that only the guide has" in text
     assert trouble(printed) == []
 
-    assert "is again as it was" in place.holdfast("uninstall")
+    assert "as it was before `holdfast install`" in place.holdfast("uninstall")
     assert json.loads(settings.read_text(encoding="utf-8")) == {"theme": "dark"}
     state = place.home / ".local/state/holdfast"
     before = {file: file.read_bytes() for file in state.rglob("*") if file.is_file()}

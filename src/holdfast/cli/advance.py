@@ -1,4 +1,4 @@
-"""Commands that begin a canonical workflow, advance it and note what must not be lost."""
+"""Commands that start a canonical workflow, advance it and record what must survive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from holdfast.cli.app import (
     workflow_option,
 )
 from holdfast.formats.canonical import files, lifecycle
-from holdfast.formats.canonical.format import FORMAT, in_words
+from holdfast.formats.canonical.format import FORMAT, all_in_words
 from holdfast.formats.canonical.lifecycle import Beginning, Step
 from holdfast.formats.canonical.sources import Status, WorkflowType
 from holdfast.formats.canonical.sources.values import normal_reading
@@ -61,19 +61,19 @@ def _tell(view: ProjectView, known: Merged, verb: str, *details: str) -> None:
 
 
 def _left_behind(known: Merged) -> Iterator[str]:
-    """The markdown that states another phase all the same; checkboxes are ticked when their time comes."""
+    """The markdown that still states another phase; phases derived from checkboxes do not count."""
     here = known.state.phase
     for source in known.declarations:
         stated = source.phase
         if stated and stated.current and not stated.derived and stated.current != here.current:
             said = f"{stated.current}/{stated.total}" if stated.total else f"phase {stated.current}"
-            yield f"{source.path} still says {said}; that is fine, its next edit counts again"
+            yield f"{source.path} still says {said}; it takes effect again when it is next edited"
 
 
 def _go(app: App, name: str | None, step: Step, verb: str) -> None:
     view = app.change()
     known, left = lifecycle.go(view.place, app.general(view, name).key, step)
-    passed = [f"left with {in_words(phase)}" for phase in left]
+    passed = [f"left with {line}" for line in all_in_words(left)]
     _tell(view, known, verb, *passed, *_left_behind(known))
 
 
@@ -84,11 +84,11 @@ def _go(app: App, name: str | None, step: Step, verb: str) -> None:
     "--type",
     "kind",
     type=click.Choice(get_args(WorkflowType)),
-    help="By default what the markdown declares, else custom.",
+    help="Default: what the markdown declares, else custom.",
 )
-@click.option("-p", "--phases", help='Their names in order: "Design,Build,Test".')
+@click.option("-p", "--phases", help='The phase names in order: "Design,Build,Test".')
 @click.option(
-    "--phase", "named", multiple=True, metavar="NAME", help="One more; may contain commas."
+    "--phase", "named", multiple=True, metavar="NAME", help="A phase; may contain commas."
 )
 @click.option(
     "-r",
@@ -101,7 +101,7 @@ def _go(app: App, name: str | None, step: Step, verb: str) -> None:
 )
 @click.option("-m", "--remind", "reminders", multiple=True, metavar="TEXT", help="A key reminder.")
 @click.option("-c", "--context", "context", multiple=True, metavar="K=V", help="A context value.")
-@click.option("--apart", is_flag=True, help="Do not join it with a plan that it reads.")
+@click.option("--apart", is_flag=True, help="Keep it separate from a plan given with --read.")
 @pass_app
 def start(
     app: App,
@@ -114,10 +114,10 @@ def start(
     context: tuple[str, ...],
     apart: bool,
 ) -> None:
-    """Begin the workflow NAME.
+    """Start the workflow NAME.
 
-    What the markdown already declares stays. With a plan in progress that is named with --read
-    and has no state yet, it becomes one workflow, unless --apart is given.
+    What the markdown already declares is kept. If --read names a plan in progress that has no state
+    yet, the two become one workflow, unless --apart is given.
     """
     if not name.strip():
         raise click.BadParameter("a workflow needs a name")
@@ -127,49 +127,49 @@ def start(
     root = view.place.root
     names = [text.strip() for text in (*(phases or "").split(","), *named) if text.strip()]
     if phases is not None and not names:
-        raise click.BadParameter('--phases names none: "Design,Build,Test"')
+        raise click.BadParameter('--phases has no names; expected: "Design,Build,Test"')
     written = [_from_root(path, root) for path in reading]
     beginning = Beginning(name.strip(), kind, names, written, reminders, pairs(context), apart)
     known = lifecycle.start(view.place, beginning)
     home = app.surroundings.home
     if home and os.path.realpath(home) == str(root):
-        say_aside(f"this is your home folder: the workflow is kept in {root / files.FOLDER}")
+        say_aside(f"this is your home folder; the workflow is saved in {root / files.FOLDER}")
     _tell(view, known, "started", f"kept in {known.path}", *_troubles(view, written))
     chosen = app.look(stay=False).choice().chosen
     if chosen and chosen.key != known.key:
-        say(f"  In force here is still {chosen.name!r}; name this one with -w {known.name!r}.")
+        say(f"  This session stays on {chosen.name!r}; reach this one with -w {known.name!r}.")
 
 
 @click.group()
 def phase() -> None:
-    """Move the workflow to another phase. `holdfast phase set N` goes to any phase, also back."""
+    """Move the workflow to another phase. `holdfast phase set N` goes to any phase, forward or back."""
 
 
 _STATUS = click.option(
-    "-s", "--status", type=click.Choice(get_args(Status)), help="The status of the phase."
+    "-s", "--status", type=click.Choice(get_args(Status)), help="The phase's new status."
 )
-_FORCE = click.option("--force", is_flag=True, help="Also past a gate whose boxes are open.")
-_TOTAL = click.option("--total", type=Whole(1), help="How many phases there are now.")
+_FORCE = click.option("--force", is_flag=True, help="Pass a gate even if it has unticked boxes.")
+_TOTAL = click.option("--total", type=Whole(1), help="The new number of phases.")
 
 
 @phase.command("next")
-@click.option("-n", "--name", "phase_name", help="Its name, if no plan gives it.")
+@click.option("-n", "--name", "phase_name", help="The phase's name, if no plan has it.")
 @_TOTAL
 @_FORCE
-@click.option("--tick", is_flag=True, help="Tick the boxes of the phase that is left in its plan.")
+@click.option("--tick", is_flag=True, help="Tick the finished phase's boxes in the plan.")
 @workflow_name()
 @pass_app
 def phase_next(
     app: App, phase_name: str | None, total: int | None, force: bool, tick: bool, name: str | None
 ) -> None:
-    """The current phase is done; go to the next one."""
+    """Complete the current phase and go to the next one."""
     step = Step(called=phase_name, total=total, force=force, tick=tick)
     _go(app, name, step, "advanced")
 
 
 @phase.command("set")
 @click.argument("number", type=Whole(1))
-@click.option("-n", "--name", "phase_name", help="Its name, if no plan gives it.")
+@click.option("-n", "--name", "phase_name", help="The phase's name, if no plan has it.")
 @_STATUS
 @_TOTAL
 @_FORCE
@@ -190,11 +190,11 @@ def phase_set(
 
 @click.command()
 @click.argument("reason", required=False, default="")
-@click.option("--clear", is_flag=True, help="It is not blocked any more.")
+@click.option("--clear", is_flag=True, help="Unblock it.")
 @workflow_option
 @pass_app
 def block(app: App, reason: str, clear: bool, name: str | None) -> None:
-    """Mark the phase as blocked, with the REASON in the context."""
+    """Mark the phase as blocked and keep REASON in the context."""
     if clear:
         _tell(*_change(app, name, lifecycle.unblocked), "unblocked")
     else:
@@ -217,7 +217,7 @@ def remind(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> No
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="@PATH...", shell_complete=complete_path)
 @click.option("--drop", is_flag=True, help="Remove these files.")
-@click.option("--excuse", is_flag=True, help="Excuse them: this session need not open them.")
+@click.option("--excuse", is_flag=True, help="This session need not open these files.")
 @workflow_option
 @pass_app
 def read(app: App, paths: tuple[str, ...], drop: bool, excuse: bool, name: str | None) -> None:
@@ -226,12 +226,12 @@ def read(app: App, paths: tuple[str, ...], drop: bool, excuse: bool, name: str |
     written = tuple(_from_root(path, root) for path in paths)
     paths_here = [str(root / os.path.expanduser(path.removeprefix("@"))) for path in written]
     if excuse and drop:
-        raise click.UsageError("--excuse excuses a file, --drop removes it: give one of them.")
+        raise click.UsageError("Give --excuse or --drop, not both.")
     if excuse:
         _excuse(app, paths, paths_here)
         return
     _items(app, name, "required_reading", written, drop)
-    if drop and app.surroundings.session:  # what is not required need not be opened
+    if drop and app.surroundings.session:  # a file that is no longer required need not be opened
         here = app.surroundings
         delivery.opened(here.state_dir, here.session, paths_here, app.clock.now())
 
@@ -242,11 +242,11 @@ def _excuse(app: App, written: tuple[str, ...], paths: list[str]) -> None:
     for path in excused:
         say(f"excused in this session: {path}")
     if not excused:
-        say("None of these is required reading that this session has still to open.")
+        say("This session has no unopened required reading among these files.")
 
 
 def _from_root(path: str, root: Path) -> str:
-    """A path as it is kept: relative to the root, also when it was given from a subdirectory."""
+    """A path as it is stored: relative to the root, even if given from a subdirectory."""
     plain = path.removeprefix("@")
     here = Path(os.path.realpath(plain))
     if (
@@ -274,7 +274,7 @@ def _items(app: App, name: str | None, field: str, items: tuple[str, ...], drop:
 
 
 def _troubles(view: ProjectView, reading: Sequence[str]) -> Iterator[str]:
-    """What will not be sent of *reading*, and why."""
+    """The files of *reading* that will not be sent, and why."""
     roots = view.place.settings.reading_roots
     for file in resolve(view.place.root, reading, roots):
         if file.trouble == OUTSIDE:
@@ -290,7 +290,7 @@ def _troubles(view: ProjectView, reading: Sequence[str]) -> Iterator[str]:
 @workflow_option
 @pass_app
 def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str | None) -> None:
-    """Set context values. Whole numbers, true and false are kept as such."""
+    """Set context values. Whole numbers, true and false keep their types."""
     set_to = pairs(values)
     if not set_to and not drop:
         raise click.UsageError("Nothing to do: give K=V or --drop KEY.")

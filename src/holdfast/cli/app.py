@@ -1,4 +1,4 @@
-"""What every command needs: the project as it is now, which workflow a NAME means, and how to print."""
+"""Shared by every command: the project's current state, finding a workflow by NAME, and printing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -34,7 +35,7 @@ from holdfast.workflows.sync import ProjectView
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # one of click's
 
 _MOST_NAMED = 8
-# What agents tell their shell by which session it belongs to.
+# The variables by which agents give their shell its session.
 _SESSION_VARIABLES = ", ".join(agent.session for agent in AGENT_VARIABLES.values() if agent.session)
 
 
@@ -43,7 +44,7 @@ class Failed(click.ClickException):
 
     def __init__(self, error: HoldfastError) -> None:
         super().__init__(error.cause)
-        self.exit_code = error.exit_code  # type: ignore[misc]  # click reads it of the instance
+        self.exit_code = error.exit_code  # type: ignore[misc]  # click reads it from the instance
         self.hint = error.hint
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002  # click's signature
@@ -53,7 +54,7 @@ class Failed(click.ClickException):
 
 
 class App:
-    """Made once a command."""
+    """One per command."""
 
     def __init__(self, surroundings: Surroundings, clock: Clock) -> None:
         self.surroundings = surroundings
@@ -61,10 +62,10 @@ class App:
         self.changes = False  # whether this command is one that changes something
 
     def place(self, only: str | None = None, *, stay: bool = True, warn: bool = True) -> Place:
-        """Where the workflows are kept, without looking at them.
+        """The project, without reading its workflows.
 
-        With *stay* false it is the place around the current directory, wherever the session was.
-        With *warn*, somebody is told where everything is switched off. *only* as for `sync.survey`.
+        With *stay* false it is the one around the current directory, wherever the session was.
+        With *warn*, print a warning if Holdfast is switched off. *only* as for `sync.survey`.
         """
         here = self.surroundings
         session = here.session if stay else None
@@ -75,7 +76,7 @@ class App:
         return place
 
     def look(self, only: str | None = None, *, stay: bool = True, warn: bool = True) -> ProjectView:
-        """The project as it is now, without writing anything."""
+        """The project as it is now; read-only."""
         place = self.place(only, stay=stay, warn=warn)
         here = self.surroundings
         return sync.survey(here.session, here, self.clock, only=only, place=place)
@@ -90,7 +91,7 @@ class App:
         self.changes = True
         if save:
             sync.save(view, COMMAND_WAIT)
-        # The command may change which workflow or phase it is that the session works on.
+        # The command may change the session's workflow or phase.
         sync.fold(view, COMMAND_WAIT)
         if only:
             view.refuse_failed(only)
@@ -104,7 +105,7 @@ class App:
         with form.locked(view.place) as lines:
             for line in lines:
                 say_aside(one_line(line, 400))
-        # What is to be decided now is decided on what holds now.
+        # Look again: the recovery may have changed the files.
         return self.change(form.name, save=False, stay=stay)
 
     def switched_off(self, place: Place) -> str | None:
@@ -115,29 +116,31 @@ class App:
         return "enabled = false is set in .claude/holdfast.toml or in your own holdfast.toml"
 
     def this_session(self, purpose: str, *command: str) -> str:
-        """The session that *command* was called from; *purpose* is what cannot be done without."""
+        """The session that *command* was called from; without one, there is nothing to *purpose*."""
         if not self.surroundings.session:
             typed = one_line(shlex.join(["holdfast", *command]), 200)
             raise IllegalMove(
-                f"no session is known here, so there is nothing to {purpose}",
-                hint=f"In Claude Code, type `!{typed}`. Else run it in an agent's shell, which has one of "
-                f"these variables: {_SESSION_VARIABLES}.",
+                f"this shell belongs to no known session, so there is nothing to {purpose}",
+                hint=f"In Claude Code, type `!{typed}`. Otherwise run it in an agent's shell, which sets "
+                f"one of: {_SESSION_VARIABLES}.",
             )
         return self.surroundings.session
 
     def below_root(self, view: ProjectView, path: str) -> str:
-        """The file at *path*, given where the command was called or below the project's root, as it is there."""
+        """*path* relative to the project's root; it is given from the current directory or that root."""
         store, given = view.place.store, Path(self.surroundings.cwd, path)
         found = next((file for file in (given, store.root / path) if file.is_file()), None)
         if found is None:
-            raise NoSuchWorkflow(f"there is no file {path!r}", hint="See holdfast status.")
+            raise NoSuchWorkflow(
+                f"there is no file {path!r}", hint="Give a path from here or the project's root."
+            )
         real = found.parent.resolve() / found.name
         if not real.is_relative_to(store.root):
-            raise IllegalMove(f"{path!r} is not in the project {store.root}")
+            raise IllegalMove(f"{path!r} is outside the project {store.root}")
         return store.relative(real)
 
     def meant(self, view: ProjectView, name: str | None, format_name: str = "") -> Workflow:
-        """The workflow called *name*, else the one that this session gets; of that format, if it is named."""
+        """The workflow called *name*, else this session's; only of *format_name*, if given."""
         among = [workflow for workflow in view.workflows if format_name in {"", workflow.format}]
         if name:
             return find(among, name)
@@ -153,12 +156,12 @@ class App:
             why = f"no {format_name} workflow is active" if group else choice.why
             raise NoSuchWorkflow(
                 f"{why} in {view.root}",
-                hint=f"Begin one with `holdfast {start}`; `holdfast why` says what was looked at.",
+                hint=f"Start one with `holdfast {start}`; `holdfast why` explains what was found.",
             )
         return choice.chosen
 
     def to_change(self, view: ProjectView, name: str | None) -> Workflow:
-        """The workflow that *name* means, whose format is in order; another one may be out of reach."""
+        """The workflow that *name* means; refused if its format could not be read."""
         try:
             workflow = self.meant(view, name)
         except NoSuchWorkflow as error:
@@ -169,20 +172,20 @@ class App:
         return workflow
 
     def general(self, view: ProjectView, name: str | None) -> Workflow:
-        """The workflow that *name* means, for commands of the general format, which are in no group."""
+        """The workflow that *name* means, for the top-level commands, which are for the general format only."""
         workflow = self.to_change(view, name)
         if workflow.format != GENERAL:
             group = format_of(workflow).group
-            own = f"It has its own commands: holdfast {group} --help"
+            own = f"Use its own commands: holdfast {group} --help"
             raise IllegalMove(
-                f"{workflow.name!r} is a workflow of another format: {workflow.format}",
-                hint=own if group else f"Change its file: {workflow.briefing.state_path}",
+                f"{workflow.name!r} has another format: {workflow.format}",
+                hint=own if group else f"Edit its file: {workflow.briefing.state_path}",
             )
         return workflow
 
 
 def _refuse_a_guess(choice: Choice) -> None:
-    """Whoever changes one of several workflows, and is in no session that works on one, has to say which."""
+    """Refuse to pick one of several active workflows for a caller without a session."""
     active = [one for one in (choice.chosen, *choice.others) if one and one.standing == "active"]
     names = [one.name for one in active if not one.part_of]
     if len(names) > 1:
@@ -195,7 +198,7 @@ def _refuse_a_guess(choice: Choice) -> None:
 
 
 def _just_finished(view: ProjectView, among: Sequence[Workflow]) -> Workflow | None:
-    """The workflow that is not active any more but still there: this session's, else the last one."""
+    """The last workflow that is no longer active but still has its files; this session's first."""
     kept = [
         workflow
         for workflow in among
@@ -212,7 +215,7 @@ def _is_later(finished: Workflow, chosen: Workflow, view: ProjectView) -> bool:
 
 
 class Whole(click.IntRange):
-    """A whole number, called so in errors."""
+    """An integer; errors call it a whole number."""
 
     name = "whole number"
 
@@ -222,44 +225,44 @@ agent_option = click.option(
     "--agent",
     type=click.Choice(list(CLIENTS)),
     default=CLAUDE.name,
-    help="Which agent; Claude Code by default.",
+    help="The agent to act on (default: Claude Code).",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def say(text: str = "") -> None:
-    """Print for people: without what could steer the terminal."""
+    """Print for people, without terminal control characters."""
     emit(clean(text))
 
 
 def say_aside(text: str) -> None:
-    """Tell a person what is not the answer, on stderr."""
+    """Print a remark on stderr."""
     click.echo(f"holdfast: {clean(text)}", err=True)
 
 
 def refuse_options_of_others(given: Mapping[str, Any], allowed: Collection[str], what: str) -> None:
-    """Refuse what was *given* to a command and is not among those *allowed* for *what* it begins."""
+    """Refuse options *given* to a command that are not *allowed* for *what* it starts."""
     wrong = next((name for name, value in given.items() if value and name not in allowed), None)
     if wrong:
         options = click.get_current_context().command.params
         written = next(option.opts[-1] for option in options if option.name == wrong)
-        raise click.UsageError(f"{written} is not for the {what}.")
+        raise click.UsageError(f"{written} cannot be used with the {what}.")
 
 
 def agreed(question: str, *, yes: bool, undone: str, hint: str) -> bool:
-    """Whether to go on: with *yes*, or because a person said so; a script is refused with *undone*."""
+    """Whether to go on: with *yes*, or if a person confirms; a script is refused with *undone*."""
     if not yes and not can_ask():
         raise IllegalMove(undone, hint=hint)
     if yes or click.confirm(question, default=False):
         return True
-    say("It stays as it is.")
+    say("Nothing was changed.")
     return False
 
 
 def dump(value: object) -> None:
     """Print JSON as UTF-8."""
 
-    def as_text(value: object) -> str:  # what JSON does not know; times are as in all our files
+    def as_text(value: object) -> str:  # for types that JSON lacks; times as in all our files
         return iso(value) if isinstance(value, datetime) else str(value)
 
     text = json.dumps(value, ensure_ascii=False, indent=2, default=as_text)
@@ -267,26 +270,30 @@ def dump(value: object) -> None:
 
 
 def pairs(values: Sequence[str]) -> dict[str, Any]:
-    """What is given as K=V."""
+    """Parse K=V arguments."""
     found = {}
     for value in values:
         key, sign, text = value.partition("=")
         if not sign or not key.strip():
-            raise click.BadParameter(f"{value!r} is not of the form key=value")
+            raise click.BadParameter(f"{value!r} is not in the form key=value")
         found[key.strip()] = scalar(text.strip())
     return found
 
 
 def take_up(view: ProjectView, workflow: Workflow, verb: str, *details: str) -> None:
-    """Take *workflow* up in this session, which has changed it, and say where it stands now."""
+    """Make *workflow*, just changed, this session's, and print its status."""
     sync.take_up(view, workflow)
-    say(for_person(workflow.briefing, verb))
+    if workflow.format == GENERAL and workflow.standing != "active":  # so nothing comes next
+        idle = replace(workflow.briefing, next_action="")
+        say(f"{for_person(idle, verb)}. It is not active: {one_line(workflow.remark)}")
+    else:
+        say(for_person(workflow.briefing, verb))
     for detail in details:
         say(f"  {one_line(detail)}")
 
 
 def workflow_name(*, required: bool = False, ended: bool = False) -> Decorator:
-    """The workflow, as NAME or -w NAME; with *ended*, also one that has ended."""
+    """The workflow, as NAME or -w NAME; *ended* completes the names of ended ones too."""
 
     def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
         return _completions(begun, ended=ended)
@@ -295,7 +302,7 @@ def workflow_name(*, required: bool = False, ended: bool = False) -> Decorator:
         @functools.wraps(function)
         def run(name: str | None, chosen: str | None, **given: Any) -> Any:
             if name and chosen and name != chosen:
-                raise click.UsageError("Two workflows are named: give NAME or -w NAME.")
+                raise click.UsageError("Give the workflow as NAME or as -w NAME, not both.")
             if required and not (name or chosen):
                 raise click.UsageError("Missing argument 'NAME'.")
             return function(name=chosen or name, **given)
@@ -313,7 +320,7 @@ def _option(variable: str, *, ended: bool = False) -> Decorator:
         "--workflow",
         variable,
         metavar="NAME",
-        help="Which workflow; else this session's.",
+        help="The workflow (default: this session's).",
         shell_complete=lambda _, __, begun: _completions(begun, ended=ended),
     )
 
@@ -322,7 +329,7 @@ workflow_option = _option("name")
 
 
 def _completions(begun: str, *, ended: bool) -> list[CompletionItem]:
-    """What a shell may put in place of *begun*; nothing, and no word, where looking fails."""
+    """The completions of *begun*; none, silently, if the project cannot be read."""
     here = Surroundings.from_environment()
     try:
         view = sync.survey(here.session, here, Clock.from_environment())
@@ -340,7 +347,7 @@ def _completions(begun: str, *, ended: bool) -> list[CompletionItem]:
 
 
 def complete_path(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The files that *begun*, with or without an @, may become."""
+    """The paths that complete *begun*, with or without an @."""
     sign = "@" if begun.startswith("@") else ""
     folder, name = os.path.split(begun.removeprefix("@"))
     try:
@@ -355,7 +362,7 @@ def complete_path(_: click.Context, __: click.Parameter, begun: str) -> list[Com
 
 
 def complete_reminder(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
-    """With --drop, the reminders that begin so; a new one is anybody's guess."""
+    """With --drop, the reminders that start with *begun*; a new one has no completion."""
     if not ctx.params.get("drop"):
         return []
     here = Surroundings.from_environment()

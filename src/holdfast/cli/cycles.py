@@ -1,4 +1,4 @@
-"""Commands that play compaction cycles: in the project, or in a throw-away one."""
+"""Commands that simulate compactions, in the project or in a throw-away one."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ from holdfast.workflows import sync
 
 
 @click.command()
-@click.option("-n", "--cycles", type=Whole(1, 1000), default=1, show_default=True, help="How many.")
-@click.option("--session", help="Play as this session; otherwise as the one that calls it.")
-@click.option("--new", is_flag=True, help="Play as a new session.")
-@click.option("--no-pre-compact", is_flag=True, help="As if PreCompact had not run.")
-@click.option("--subprocess", "in_subprocess", is_flag=True, help="A new process for each hook.")
+@click.option(
+    "-n", "--cycles", type=Whole(1, 1000), default=1, show_default=True, help="How many to run."
+)
+@click.option("--session", help="Run as this session (default: the calling session).")
+@click.option("--new", is_flag=True, help="Run as a new session.")
+@click.option("--no-pre-compact", is_flag=True, help="Skip the PreCompact hook.")
+@click.option("--subprocess", "in_subprocess", is_flag=True, help="Run each hook in a new process.")
 @json_option
 @pass_app
 def simulate(
@@ -40,17 +42,17 @@ def simulate(
     in_subprocess: bool,
     as_json: bool,
 ) -> None:
-    """Play compactions here through the real hooks, and show what they answer.
+    """Simulate compactions here with the real hooks, and show what they answer.
 
-    The hooks save, as they do in a real compaction, but take no checkpoint. The log, the record of sessions and the count
-    of compactions stay as they are. Exit code 1 when nothing is restored.
+    The hooks save the state as in a real compaction, but take no checkpoint. The log, the session
+    records and the compaction count do not change. Exit code 1 if nothing is restored.
     """
     if session and new:
-        raise click.UsageError("--session names a session, --new is for none: give one of them.")
-    gc.enable()  # which commands do without; here it may be any number of hooks in one process
+        raise click.UsageError("Give --session or --new, not both.")
+    gc.enable()  # off for short commands; here many hooks may run in one process
     here = app.surroundings
     session = None if new else session or here.session
-    app.look()  # says so when everything is switched off
+    app.look()  # warns if Holdfast is switched off
     view = sync.survey(session, here, app.clock)
     claims = sessions.others(here.state_dir, session, view.root)
     claims += [view.owned] if view.owned else []
@@ -74,20 +76,20 @@ def simulate(
         _tell(played[-1], decided.get("PostCompact", ""))
         if len(played) > 1:
             same = len({(one.note, one.guidance) for one in played}) == 1
-            alike = "all answered alike" if same else "the last one is shown"
-            say(f"\n{len(played)} cycles, {alike}.")
+            alike = "all gave the same answers" if same else "the last one is shown"
+            say(f"\n{len(played)} cycles; {alike}.")
     if not played[-1].guidance:
         raise IllegalMove(
             decided.get("SessionStart", f"nothing restored: {view.choice().why}"),
-            hint="`holdfast why` says what was looked at.",
+            hint="`holdfast why` explains what was found.",
         )
 
 
-_SHOWN = 400  # of a part of the reading
+_SHOWN = 400  # units of a part of the reading
 
 
 def _tell(played: Cycle, noted: str = "") -> None:
-    """What each hook answered, and what PostCompact *noted*."""
+    """Print each hook's answer, and what PostCompact *noted*."""
     told = {
         "PreCompact tells the summariser": played.note,
         "SessionStart(compact) tells the model": played.guidance,
@@ -141,7 +143,7 @@ _PLAN = """\
 
 @click.command()
 def demo() -> None:
-    """One whole compaction cycle in a throw-away project; nothing of yours is touched."""
+    """Show one whole compaction cycle in a throw-away project; your files are not touched."""
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
         _play(Project(Path(folder, "project"), Path(folder, "home"), MovableClock()))
 

@@ -1,4 +1,4 @@
-"""Commands that check whether Holdfast works here, and help to find out why not."""
+"""Commands that check whether Holdfast works here, and help to debug it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,15 @@ from holdfast.text.plaintext import counted, one_line
 @click.command()
 @agent_option
 @click.option(
-    "--delivery",
-    is_flag=True,
-    help="Only what reached the model after the last compaction, piece by piece.",
+    "--delivery", is_flag=True, help="Show only what reached the model after the last compaction."
 )
 @click.option(
     "--transcript",
     "file",
     type=click.Path(path_type=Path),
-    help="For --delivery: the session's transcript; else that of this session, or of the last here.",
+    help="With --delivery: the transcript to read (default: this session's, else the latest here).",
 )
-@click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
+@click.option("--fix", is_flag=True, help="Make the repairs that lose nothing.")
 @json_option
 @pass_app
 def doctor(
@@ -44,9 +42,9 @@ def doctor(
     """Check whether Holdfast works here. Exit code 1 if something is wrong."""
     client = CLIENTS[agent]
     if (file and not delivery) or (fix and delivery):
-        raise click.UsageError("--transcript goes with --delivery, and --fix does not.")
+        raise click.UsageError("Use --transcript only with --delivery, and --fix only without it.")
     if delivery and client is not CLAUDE:
-        raise click.UsageError(f"--delivery reads transcripts of {CLAUDE.title} alone.")
+        raise click.UsageError(f"--delivery reads only {CLAUDE.title}'s transcripts.")
     if delivery:
         whole = _deliver(app, file, as_json=as_json)
     else:
@@ -70,18 +68,18 @@ def _check(app: App, client: Client, fix: bool, *, as_json: bool) -> bool:
 
 
 def _findings(app: App, client: Client) -> Iterator[Finding]:
-    view = app.look(warn=False)  # that is a finding of its own
+    view = app.look(warn=False)  # doctor reports it as a finding
     yield from registered.examine(app.surroundings, client)
     yield from registered.examine_client(client)
     yield from project.examine(view, app.surroundings)
-    if client is CLAUDE:  # the transcripts of others are of other shapes
+    if client is CLAUDE:  # other agents' transcripts have other formats
         yield from project.examine_delivery(view)
 
 
 def _repaired(app: App) -> Iterator[str]:
-    """Do what is safe; what fails is said, and is found again."""
+    """Make the safe repairs; report those that fail."""
     try:
-        # What a hook does, too: what cannot be read is set aside, and its last good copy is used.
+        # Like a hook, this sets unreadable files aside and uses their last good copies.
         view = app.change()
         yield from project.repaired(view)
         yield from (f"not repaired: {failure.cause}" for failure in view.failures.values())
@@ -94,7 +92,7 @@ _SIGNS = {
     "note": ("note", terminal.WARNING),
     "wrong": ("WRONG", terminal.BAD),
 }
-_LABEL = 19  # columns before what was found
+_LABEL = 19  # columns before a finding
 
 
 def _tell(findings: list[Finding], done: list[str]) -> None:
@@ -108,7 +106,7 @@ def _tell(findings: list[Finding], done: list[str]) -> None:
         if finding.cause:
             put(one_line(finding.cause, 400), lead=" " * _LABEL)
         if finding.fix:
-            say(f"{'':{_LABEL}}fix: {finding.fix}")  # in one line, to be copied
+            say(f"{'':{_LABEL}}fix: {finding.fix}")  # on one line, for copying
     wrong = sum(finding.level == "wrong" for finding in findings)
     count = f"{counted(wrong, 'thing')} wrong." if wrong else "Nothing is wrong."
     is_safe = any(finding.safe for finding in findings)
@@ -127,7 +125,7 @@ def _deliver(app: App, file: Path | None, *, as_json: bool) -> bool:
     say(f"Transcript: {found.transcript}")
     say(f"Last compaction: {local(compaction.at)} ({compaction.trigger})")
     if found.nothing_due:
-        say(f"Nothing was to be delivered: {found.nothing_due}")
+        say(f"There was nothing to deliver: {found.nothing_due}")
     for piece in found.pieces:
         became = piece.became if piece.became == "arrived" else piece.became.upper()
         say(f"  {piece.what:<14} {became:<8} {one_line(piece.detail, 400)}")
@@ -142,7 +140,7 @@ _RECORDED = sorted({name for agent in CLIENTS for name in clients.payload_names(
 @click.argument("name", required=False, type=click.Choice(_RECORDED))
 @pass_app
 def payload(app: App, agent: str, name: str | None) -> None:
-    """Print what the real client sends to the hooks of an event, as if it came from here.
+    """Print the input that the real client sends to an event's hooks, as if sent from here.
 
     To try a hook by hand: holdfast payload PreCompact | holdfast hook
     """
@@ -151,5 +149,5 @@ def payload(app: App, agent: str, name: str | None) -> None:
         say("\n".join(known))
         return
     if name not in known:
-        raise click.BadParameter(f"of {agent} there are {', '.join(known)}.", param_hint="NAME")
+        raise click.BadParameter(f"{agent} has only {', '.join(known)}.", param_hint="NAME")
     say(json.dumps(clients.payload(name, app.surroundings.cwd, agent), indent=2))

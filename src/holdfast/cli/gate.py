@@ -1,6 +1,6 @@
-"""The group `holdfast gate`: features are looked at, begun, moved by their phases, finalized and recovered.
+"""The group `holdfast gate`: start, move, finalize and recover features.
 
-One command for each transition of the document; docs/formats/gated.md has the table.
+One command for each transition of the document; see the table in docs/formats/gated.md.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ _ROLE = f"{__name__}.role"
 @click.option(
     "--role",
     type=click.Choice(("orchestrator", *_READERS)),
-    help="Who asks; creator and reviewer only read.",
+    help="The caller's role; creator and reviewer are read-only.",
 )
 @click.pass_context
 def gate(context: click.Context, role: str | None) -> None:
-    """Lead a feature through five phases with reviews, kept in workflow/<slug>/."""
+    """Take a feature through five reviewed phases, kept in workflow/<slug>/."""
     context.meta[_ROLE] = role
 
 
@@ -72,14 +72,14 @@ def writing(app: App, *, stay: bool = True) -> ProjectView:
     role = click.get_current_context().meta[_ROLE]
     if role in _READERS:
         raise IllegalMove(
-            f"a {role} does not change the state",
+            f"the {role} role is read-only",
             hint="Report the outcome to the orchestrator, who runs this command.",
         )
     return app.change_several(FORMAT, stay=stay)
 
 
 def feature_meant(app: App, view: ProjectView, name: str | None, *, ended: bool = False) -> Feature:
-    """The feature that is meant: also one whose state cannot be read, or else the last that *ended*."""
+    """The selected feature, even if its state is unreadable; with *ended*, else the last one that ended."""
     try:
         slug = files.slug_of(app.meant(view, name, FORMAT.name).key)
     except NoSuchWorkflow:
@@ -93,17 +93,17 @@ def feature_meant(app: App, view: ProjectView, name: str | None, *, ended: bool 
 
 
 def tell_now(view: ProjectView, feature: Feature, verb: str, *details: str) -> None:
-    """Take the feature up in this session, and say where it stands now."""
+    """Make the feature this session's and print its status."""
     take_up(view, FORMAT.workflow(view.place, feature), verb, *details)
 
 
-# Texts and comments that are given to a command.
+# Texts and comments passed to a command.
 
 
 def text_given(text: str | None, file: str | None, what: str) -> str:
-    """The text that was given: as an argument, in a file, or on stdin."""
+    """The text from an argument, a file or stdin."""
     if (text is None) == (file is None):
-        raise click.UsageError(f"Give {what} as text, or with --file, or - for stdin.")
+        raise click.UsageError(f"Give {what} as text or with --file; - reads stdin.")
     path = text if text == "-" else file
     found = decode(read_input(path)) if path is not None else text or ""
     if not found.strip():
@@ -119,7 +119,7 @@ def read_input(path: str) -> bytes:
     except OSError as error:
         raise IllegalMove(f"{path} cannot be read: {error.strerror or error}") from error
     if len(raw) > LARGEST:
-        raise IllegalMove(f"{path} has more than {LARGEST} bytes")
+        raise IllegalMove(f"{path} is larger than {LARGEST} bytes")
     return raw
 
 
@@ -127,7 +127,7 @@ def read_input(path: str) -> bytes:
 
 
 class Commit(NamedTuple):
-    """The commit that a command ends with."""
+    """The commit that a command makes at its end."""
 
     slug: str
     summary: str | None  # with {iteration}; None where no commit is wanted
@@ -143,26 +143,24 @@ class Commit(NamedTuple):
         if self.summary is None:
             return
         state = files.readable_state(feature)
-        # A change that begins the next phase is about the one before; a regression about the earlier one.
+        # The commit names the finished phase, or after a regression the earlier one.
         phase = min(self.phase or state.current_phase, state.current_phase)
         text = self.message(phase, state.phases[phase].iterations)
         say(f"  {finalizing.commit(place.root, [files.workspace(self.slug)], text)}")
 
 
 def committing(summary: str) -> Decorator:
-    """The options --commit and -m: the command is given the summary of its commit, or None for none."""
+    """Add --commit and -m; the command gets its commit's summary, or None."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @click.option(
-            "--commit",
-            is_flag=True,
-            help="Commit the workflow's files, and nothing else; never pushed.",
+            "--commit", is_flag=True, help="Commit only the workflow's files; nothing is pushed."
         )
-        @click.option("-m", "--message", metavar="TEXT", help="The summary of that commit.")
+        @click.option("-m", "--message", metavar="TEXT", help="The commit's summary.")
         @wraps(function)
         def command(*context: Any, commit: bool, message: str | None, **given: Any) -> Any:
             if message is not None and not commit:
-                raise click.UsageError("-m is the summary of a commit: give --commit as well.")
+                raise click.UsageError("-m needs --commit.")
             own = message.replace("{", "{{").replace("}", "}}") if message else summary
             return function(*context, commit=own if commit else None, **given)
 
@@ -181,8 +179,8 @@ def commit_to_make(place: Place, slug: str, summary: str | None, *other_paths: s
 
 
 _MARKS = {"approved": "✅", "pending": "⏳", "escalated": "⛔"}
-_NOTHING_DONE = "Nothing was done. This would be:"
-_DRY = click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+_NOTHING_DONE = "Nothing was done. The command would:"
+_DRY = click.option("--dry-run", is_flag=True, help="Show what would be done.")
 
 
 def _list(heading: str, *lines: str) -> None:
@@ -199,7 +197,7 @@ def _list(heading: str, *lines: str) -> None:
 @workflow_option
 @pass_app
 def status(app: App, as_json: bool, name: str | None) -> None:
-    """Where the feature stands: its phases, whose turn it is, and what is possible now."""
+    """Show the feature's phases, whose turn it is, and the possible moves."""
     view = app.look(FORMAT.name)
     feature = feature_meant(app, view, name, ended=True)
     state = files.readable_state(feature)
@@ -237,7 +235,7 @@ def status(app: App, as_json: bool, name: str | None) -> None:
 @workflow_option
 @pass_app
 def validate(app: App, as_json: bool, name: str | None) -> None:
-    """Check all six files by the document's rules, and whether they agree. Exit 1 when not."""
+    """Check that all six files are valid and agree. Exit code 1 if not."""
     view = app.look(FORMAT.name)
     store, folder = view.place.store, feature_meant(app, view, name, ended=True).folder
     problems = list(FORMAT.problems_of(store, folder))
@@ -254,16 +252,16 @@ def validate(app: App, as_json: bool, name: str | None) -> None:
 
 
 @gate.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would be corrected.")
+@click.option("--dry-run", is_flag=True, help="Show what would be corrected.")
 @workflow_option
 @committing("Reconcile the state files")
 @pass_app
 def reconcile(app: App, dry_run: bool, name: str | None, commit: str | None) -> None:
-    """Let each status.json say what workflow-state.json says."""
+    """Bring each status.json in line with workflow-state.json."""
     view = app.look(FORMAT.name) if dry_run else writing(app)
     place, feature = view.place, feature_meant(app, view, name)
     if dry_run:
-        files.reconciled(feature, "")  # refused where nothing tells what holds
+        files.reconciled(feature, "")  # refused if no file is usable
         for line in files.disagreements(feature) or ("The files agree.",):
             say(one_line(line))
         return
@@ -282,9 +280,9 @@ def reconcile(app: App, dry_run: bool, name: str | None, commit: str | None) -> 
 @gate.command()
 @click.argument("slug", required=False)
 @click.option("--title", required=True, help="The feature's title.")
-@click.option("--description", metavar="TEXT", help="What to build; - for stdin.")
-@click.option("--file", metavar="FILE", help="The file with the text; - for stdin.")
-@click.option("--branch", is_flag=True, help="Use the branch feature/SLUG; create it if needed.")
+@click.option("--description", metavar="TEXT", help="What to build; - reads stdin.")
+@click.option("--file", metavar="FILE", help="Read the text from this file; - reads stdin.")
+@click.option("--branch", is_flag=True, help="Switch to branch feature/SLUG; create it if needed.")
 @_DRY
 @committing("Start the workflow")
 @pass_app
@@ -298,9 +296,9 @@ def start(
     dry_run: bool,
     commit: str | None,
 ) -> None:
-    """Begin the feature SLUG in its first phase; without SLUG one is made of the title.
+    """Start the feature SLUG in its first phase. The default SLUG comes from the title.
 
-    Its documents begin as copies of those in docs/, or as short templates where there is no docs/.
+    Its documents start as copies of those in docs/, or as short templates if there is no docs/.
     """
     slug = slug or files.slug_from(title)
     text = _described(title, description, file)
@@ -318,7 +316,7 @@ def start(
         _list(_NOTHING_DONE, *lines)
         return
     lines += [finalizing.switch(place.root, files.branch_of(slug))] if branch else []
-    # Looked at again: another branch may hold other workflows, and other docs.
+    # Look again: another branch may have other workflows and docs.
     view = writing(app, stay=False)
     place = view.place
     refuse_taken(place.store, files.folder_for_new(place.store, slug))
@@ -341,7 +339,7 @@ def _described(title: str, description: str | None, file: str | None) -> str:
 
 @gate.command()
 @_DRY
-@click.option("--force", is_flag=True, help="Replace what somebody changed in docs/ meanwhile.")
+@click.option("--force", is_flag=True, help="Overwrite what has changed in docs/ since the start.")
 @workflow_option
 @committing("Finalize the workflow, publish its docs")
 @pass_app
@@ -349,7 +347,7 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None, commit: str
     """Publish the documents of a completed feature to docs/, and archive its workspace."""
     view = app.look(FORMAT.name) if dry_run else writing(app)
     place = view.place
-    # A feature whose finalize was killed goes before others.
+    # Finish an interrupted finalize first.
     left = [slug for slug in finalizing.interrupted(place) if name in {None, slug}]
     slug = left[0] if left else feature_meant(app, view, name).slug
     copies = finalizing.plan(place, slug)
@@ -375,7 +373,7 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None, commit: str
 
 
 @gate.command()
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @_DRY
 @json_option
 @workflow_option
@@ -384,10 +382,9 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None, commit: str
 def recover(
     app: App, yes: bool, dry_run: bool, as_json: bool, name: str | None, commit: str | None
 ) -> None:
-    """Rebuild damaged or missing state files from the evidence that is left, once you agree.
+    """Rebuild damaged or missing state files from the remaining evidence, once you agree.
 
-    What would be written is shown first, field by field with its evidence. With --json nothing is
-    written either.
+    It first shows each field that it would write, with its evidence. With --json it writes nothing.
     """
     looks = dry_run or as_json
     view = app.look(FORMAT.name) if looks else writing(app)
@@ -398,12 +395,12 @@ def recover(
         dump({"feature": slug, **proposal.to_json()})
         return
     if slug is None or not proposal.findings:
-        say("Nothing is wrong with the state files; there is nothing to recover.")
+        say("The state files are sound; there is nothing to recover.")
         return
     _show_proposal(slug, proposal)
     if looks:
         return
-    hint = f"If that is right: holdfast gate recover -w {shlex.quote(slug)} --yes"
+    hint = f"To confirm: holdfast gate recover -w {shlex.quote(slug)} --yes"
     if not agreed("Write this?", yes=yes, undone="nothing was written", hint=hint):
         return
     to_commit = commit_to_make(place, slug, commit)
@@ -419,7 +416,7 @@ def _only_damaged(place: Place) -> str | None:
     if len(found) > 1:
         raise IllegalMove(
             f"several features are damaged: {', '.join(found)}",
-            hint=f"One at a time: holdfast gate recover -w {shlex.quote(found[0])}",
+            hint=f"Recover one at a time: holdfast gate recover -w {shlex.quote(found[0])}",
         )
     return found[0] if found else None
 
@@ -431,7 +428,7 @@ def _show_proposal(slug: str, proposal: Proposal) -> None:
         put(f"{one_line(finding.value, 120)}", lead=f"  {finding.field:<{width}}  ")
         put(f"from: {one_line(finding.evidence, 200)}", lead="      ", style=terminal.FAINT)
     for line in proposal.contradictions:
-        put(one_line(line, 400), lead="  does not agree: ", style=terminal.WARNING)
+        put(one_line(line, 400), lead="  contradiction: ", style=terminal.WARNING)
 
 
 # Commands that make one move.
@@ -440,12 +437,12 @@ def _show_proposal(slug: str, proposal: Proposal) -> None:
 _COMMENTS = click.option(
     "--comments",
     metavar="FILE",
-    help="What `gh api repos/OWNER/REPO/pulls/N/comments` printed; - for stdin.",
+    help="The output of `gh api repos/OWNER/REPO/pulls/N/comments`; - reads stdin.",
 )
-# The TEXT of a move is given as such, in a file or on stdin; this is what a refusal calls it.
+# What errors call the TEXT of each move.
 _TEXT = (
     click.argument("text", required=False),
-    click.option("--file", metavar="FILE", help="The file with the text; - for stdin."),
+    click.option("--file", metavar="FILE", help="Read the text from this file; - reads stdin."),
 )
 _CALLED = {
     "revise": "the review",
@@ -458,7 +455,7 @@ _CALLED = {
 
 
 def _read_texts(move: Move, given: dict[str, Any]) -> None:
-    """Put what TEXT, --file and --comments hold in their place; comments may be given instead of a text."""
+    """Read TEXT, --file and --comments into *given*; comments may replace a text."""
     comments = given.get("comments")
     if move.words in _CALLED:
         text, file = given.pop("text"), given.pop("file")
@@ -477,8 +474,8 @@ _PR = click.option(
     help="The pull request.",
 )
 _BY = click.option("--by", metavar="WHO", help="Who decided.")
-_COMPLETED = "completed. Its docs are published by: holdfast gate finalize"
-_CANCELLED = "cancelled. Its files stay where they are"
+_COMPLETED = "completed. To publish its docs: holdfast gate finalize"
+_CANCELLED = "cancelled. Its files were kept"
 
 
 def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Commands that put Holdfast's hooks into the settings of a client, and take them out again."""
+"""Commands that add Holdfast's hooks to a client's settings and remove them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ scope_option = click.option(
     "--scope",
     "named",
     type=click.Choice(SCOPES),
-    help="Whose settings: yours for all projects (user, the default), the project's, or yours "
-    "for the project (local). The last two only for Claude Code.",
+    help="The settings to use: user (yours, for all projects; the default), project, or local "
+    "(yours, for this project). Only Claude Code has project and local.",
 )
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Show what would be changed, and write nothing."
-)
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show the change without writing it.")
 
 
 @click.command()
@@ -42,15 +40,15 @@ dry_run_option = click.option(
     "--mcp-hooks",
     "by_server",
     is_flag=True,
-    help="Let the MCP server answer tool events, without a process for each; see docs/mcp.md.",
+    help="Have the MCP server answer tool events, with no process per event; see docs/mcp.md.",
 )
 @dry_run_option
 @pass_app
 def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run: bool) -> None:
     """Register the hooks in the settings of Claude Code, or of another agent.
 
-    Everything else in the file stays as it is, byte for byte, and a backup is kept. Outdated
-    hooks of ours are updated; if everything is as it should be, nothing is written.
+    The rest of the file is preserved byte for byte, and a backup is kept. Outdated Holdfast hooks are
+    updated; if the hooks are current, nothing is written.
     """
     here, client = app.surroundings, CLIENTS[agent]
     _refuse_what_cannot_work(client, by_server=by_server)
@@ -66,18 +64,18 @@ def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run:
     if file.problem:
         text = registration.text(program, parts, client=client, by_server=by_server)
         click.echo(text, nl=False)
-        raise _left_alone(file, "put into it by hand what was printed here")
+        raise _left_alone(file, "add the settings printed here by hand")
     wanted = registration.hooks(program, parts, client=client, by_server=by_server)
     change = installing.putting_in(file, wanted)
-    # What keeps the hooks from running as they should, though they are registered.
+    # Anything that stops the registered hooks from working.
     findings = registered.examine_scopes(scopes.after(change.result))
     warnings = [*loaded.problems, *(finding.line for finding in findings)]
     if here.disabled:
-        warnings.append("HOLDFAST_DISABLE is set, so the hooks do nothing where it is")
+        warnings.append("HOLDFAST_DISABLE is set; hooks that see it do nothing")
     if not loaded.settings.enabled:
         warnings.append(f"enabled = false is set in {here.config_file}, so the hooks do nothing")
     if change.is_none:
-        say(f"Nothing to do: the hooks are registered in {file.path} as they should be.")
+        say(f"Nothing to do: the hooks in {file.path} are up to date.")
         _warn(warnings)
         return
     if dry_run:
@@ -88,7 +86,7 @@ def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run:
         _tell_what_was_registered(change, program, copy)
         if by_server:
             adding = registration.adding(program)
-            say(f"Tell Claude Code of the server that answers tool events: {adding}")
+            say(f"Add the server that answers tool events to Claude Code: {adding}")
         _tell_what_comes_next(client)
     _warn([*_tracked(file), *warnings])
 
@@ -99,38 +97,38 @@ def _tell_what_was_registered(change: Change, program: Program, copy: str | None
     say(f"{done} in {before.path}")
     if program != ON_PATH and before.client is CLAUDE:
         line = " ".join([program.command, *program.first])
-        say(f"  started as {line}, since `holdfast` alone may not be found everywhere")
+        say(f"  started as {line}, because `holdfast` may not be on the PATH everywhere")
     if copy:
-        say(f"  what was there before: {copy}")
+        say(f"  backup of the previous file: {copy}")
 
 
 def _tell_what_comes_next(client: Client) -> None:
     if client.trust:
         say(f"Now {client.trust}.")
-    if client is CLAUDE:  # it watches the folders that were there when it was started
-        say("Running sessions pick it up within seconds, or after a restart if the folder is new.")
+    if client is CLAUDE:  # it watches only folders that existed at its start
+        say("Running sessions load them within seconds, or after a restart if the folder is new.")
     else:
-        say("Running sessions have to be restarted.")
+        say("Restart running sessions.")
     say(f"Check that it works: {client.look}")
 
 
 def _left_alone(file: ClientSettings, by_hand: str) -> HoldfastError:
     hint = f"Correct the file and run the command again, or {by_hand}."
-    return HoldfastError(f"{file.path} was left alone: {file.problem}", hint=hint)
+    return HoldfastError(f"{file.path} was not changed: {file.problem}", hint=hint)
 
 
 def _refuse_what_cannot_work(client: Client, *, by_server: bool) -> None:
     if marker.is_ours(sys.prefix):
         raise IllegalMove(
             "this is the plugin's own Holdfast, and the plugin registers its hooks itself",
-            hint="There is nothing to install. Check that it works: holdfast doctor"
+            hint="There is nothing to install. Check it: holdfast doctor"
             if client is CLAUDE
             else f"For {client.title}, install Holdfast as a program: pipx install /path/to/holdfast",
         )
     if by_server and client is not CLAUDE:
         raise IllegalMove(
-            f"the MCP server was not tested with hooks of {client.title}",
-            hint=f"Run the command without it: {client.command('install', 'user')}",
+            f"the MCP server is not tested with {client.title}'s hooks",
+            hint=f"Install without --mcp-hooks: {client.command('install', 'user')}",
         )
     if by_server and not importlib.util.find_spec("mcp"):
         raise IllegalMove(
@@ -147,22 +145,22 @@ def _refuse_what_cannot_work(client: Client, *, by_server: bool) -> None:
 def uninstall(app: App, agent: str, named: Scope | None, dry_run: bool) -> None:
     """Remove the hooks from the settings of Claude Code, or of another agent.
 
-    If nothing else has changed since `install`, the file is restored byte for byte. Otherwise only our
-    hooks are removed.
+    If nothing else has changed since `install`, the file is restored byte for byte. Otherwise only
+    Holdfast's hooks are removed.
     """
     client = CLIENTS[agent]
     scopes, scope = clientsettings.look(app.surroundings, client), named or "user"
     file = scopes.file(scope)
     count = len(file.hooks)
     if file.problem and not count:
-        raise _left_alone(file, "take out by hand the hooks that start `holdfast hook`")
+        raise _left_alone(file, "remove the hooks that start `holdfast hook` by hand")
     elsewhere = [
-        f"there are hooks of Holdfast in {source.path}: {source.removal}"
+        f"{source.path} also has Holdfast hooks: {source.removal}"
         for source in scopes.after(ClientSettings(file.path, client)).sources()
         if not source.plugin
     ]
     if not count:
-        say(f"Nothing to do: there are no hooks of Holdfast in {file.path}")
+        say(f"Nothing to do: {file.path} has no Holdfast hooks")
         _warn(elsewhere)
         return
     change, taken = installing.taking_out(file, app.surroundings.state_dir), counted(count, "hook")
@@ -174,16 +172,16 @@ def uninstall(app: App, agent: str, named: Scope | None, dry_run: bool) -> None:
         if change.after is None:
             say(f"Removed {file.path}, which contained nothing else.")
         elif change.restores:
-            say(f"{file.path} is again as it was before `holdfast install`.")
+            say(f"Restored {file.path} as it was before `holdfast install`.")
         else:
-            say(f"Took {taken} out of {file.path}, and left everything else as it is.")
+            say(f"Removed {taken} from {file.path}; the rest is unchanged.")
     _warn([*_tracked(file), *elsewhere])
 
 
 def _refuse_what_was_not_asked_for(file: ClientSettings, scope: Scope, named: Scope | None) -> None:
     if named is None and _tracked(file):
         raise IllegalMove(
-            f"{file.path} is tracked by git, so it is not changed unasked",
+            f"{file.path} is tracked by git, so it needs an explicit --scope",
             hint=f"To confirm, run the command with --scope {scope}.",
         )
 

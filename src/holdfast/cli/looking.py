@@ -1,4 +1,4 @@
-"""Commands that look: what is there, where it stands, and why."""
+"""Read-only commands: status, lists, explanations and logs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from holdfast.workflows.sync import ProjectView
 
 def _facts(workflow: Workflow) -> dict[str, Any]:
     declared_at = iso(from_mtime(workflow.declared_at)) if workflow.declared else None
-    made = {"name", "brief"}  # the briefing has both
+    made = {"name", "brief"}  # both are in the briefing
     names = (field.name for field in fields(workflow) if field.name not in made)
     return {
         **{name: getattr(workflow, name) for name in names},
@@ -53,7 +53,7 @@ def _facts(workflow: Workflow) -> dict[str, Any]:
 @workflow_name()
 @pass_app
 def status(app: App, name: str | None, as_json: bool) -> None:
-    """Where this session's workflow stands."""
+    """Show the status of this session's workflow."""
     view = app.look()
     choice = view.choice()
     workflow = app.meant(view, name) if name or choice.chosen else None
@@ -73,13 +73,13 @@ def status(app: App, name: str | None, as_json: bool) -> None:
 
 
 def _tell_what_is_missing(view: ProjectView) -> None:
-    """That there may be workflows that are not shown."""
+    """Warn that some workflows may be missing from the output."""
     for failure in view.failures.values():
         say_aside(failure.cause)
 
 
 def _standing(view: ProjectView, workflow: Workflow | None) -> dict[str, Any]:
-    """What `status` tells, for programs."""
+    """The JSON of `status`."""
     facts: dict[str, Any] = {"workflow": None, "reading": None, "compactions": None, "cautions": []}
     if workflow:
         facts["workflow"] = _facts(workflow)
@@ -92,11 +92,11 @@ def _standing(view: ProjectView, workflow: Workflow | None) -> dict[str, Any]:
 
 
 @click.command("list")
-@click.option("--all", "ended_too", is_flag=True, help="Also those that are finished.")
+@click.option("--all", "ended_too", is_flag=True, help="Include finished workflows.")
 @json_option
 @pass_app
 def list_all(app: App, as_json: bool, ended_too: bool) -> None:
-    """The workflows of the project, the newest first; * marks the one that this session gets."""
+    """List the project's workflows, newest first; * marks this session's."""
     view = app.look()
     _tell_what_is_missing(view)
     choice = view.choice()
@@ -128,7 +128,7 @@ def list_all(app: App, as_json: bool, ended_too: bool) -> None:
 @workflow_name()
 @pass_app
 def show(app: App, name: str | None, as_json: bool) -> None:
-    """Everything that is known of a workflow, unabridged."""
+    """Show everything about a workflow, unabridged."""
     view = app.look()
     workflow = app.meant(view, name)
     seen = view.observed(workflow)
@@ -152,7 +152,7 @@ def show(app: App, name: str | None, as_json: bool) -> None:
     terminal.line(f"state: {briefing.state_path or 'not saved yet'}")
 
 
-_ALL = 1_000_000  # units; nothing is shortened
+_ALL = 1_000_000  # units: never shortened
 
 
 def _section(title: str, lines: Sequence[str]) -> None:
@@ -162,7 +162,7 @@ def _section(title: str, lines: Sequence[str]) -> None:
             terminal.line(f"  {line}")
 
 
-_SET_ASIDE = 5  # files that are named
+_SET_ASIDE = 5  # files listed by name
 
 
 @click.command()
@@ -170,9 +170,9 @@ _SET_ASIDE = 5  # files that are named
 @json_option
 @pass_app
 def why(app: App, file: str | None, as_json: bool) -> None:
-    """What was looked at, and why something was or was not detected, saved or restored.
+    """Explain what was detected, saved or restored, and why.
 
-    With the FILE of a plan, or CLAUDE.local.md: what was understood in it, line by line, and what to change.
+    With FILE, a plan or CLAUDE.local.md: how each of its lines was read, and what to change.
     """
     view = app.look()
     if file:
@@ -205,9 +205,9 @@ def why(app: App, file: str | None, as_json: bool) -> None:
 
 
 _VERDICTS = {
-    "active": "it says that its work is running",
+    "active": "it says that work is in progress",
     "candidate": "it looks like a plan",
-    "over": "it says that its work is over",
+    "over": "it says that work has ended",
     "none": "it declares nothing",
 }
 
@@ -219,10 +219,10 @@ def _explain(view: ProjectView, path: str, *, as_json: bool) -> None:
     if path in record.followed:
         found["change"] = ""
     elif key in record.ignored:
-        found["change"] = f"it is left alone here; {shlex.join(['holdfast', 'follow', path])}"
+        found["change"] = f"it was unfollowed here; {shlex.join(['holdfast', 'follow', path])}"
     elif not is_seen:
         found["change"] = (
-            f"plans are not looked for here; {shlex.join(['holdfast', 'follow', path])}"
+            f"Holdfast does not look for plans there; {shlex.join(['holdfast', 'follow', path])}"
         )
     if as_json:
         dump(found)
@@ -237,7 +237,7 @@ def _explain(view: ProjectView, path: str, *, as_json: bool) -> None:
         what = line["understood"] or f"NOT UNDERSTOOD: {line['change']}"
         terminal.line(f"{line['line']:>5}  {one_line(line['text'], 60):<60}  {one_line(what)}")
     if not found["lines"]:
-        terminal.line("No line says anything of a workflow.")
+        terminal.line("No line describes a workflow.")
 
 
 def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
@@ -251,7 +251,7 @@ def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
     for looked in facts["looked"]:
         yield f"  {one_line(looked['path'])}: {one_line(looked['found'])}"
     if not facts["looked"]:
-        yield f"  nothing there: no CLAUDE.local.md, no plan ({', '.join(plans)}), no state file"
+        yield f"  nothing: no CLAUDE.local.md, no plan ({', '.join(plans)}), no state file"
     chosen, reason = facts["chosen"], facts["why"]
     whom = "" if facts["session"] else " for a session that has worked on none"
     what = f"Chosen{whom}: {one_line(chosen)}, because" if chosen else "Nothing chosen:"
@@ -262,10 +262,10 @@ def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
     for note in facts["notes"]:
         yield f"Note: {one_line(note)}"
     runs = facts["last_runs"]
-    yield "Last hook runs:" if runs else "No hook has run here yet (holdfast log)."
+    yield "Last hook runs:" if runs else "No hook has run here yet."
     for record in runs:
         yield f"  {_run_line(record)}"
-        # What the hook itself chose, by its name in quotes, and why.
+        # The workflow that the hook chose, in quotes, and why.
         said = map(one_line, record.get("why") or ())
         yield from (f"    {line}" for line in said if line.startswith(("'", '"')))
 
@@ -285,26 +285,27 @@ def _run_line(record: dict[str, object]) -> str:
     type=click.Choice(["compact", "resume", "fork"]),
     default="compact",
     show_default=True,
-    help="What the session begins with.",
+    help="How the session starts.",
 )
-@click.option("--part", type=Whole(1), help="Show this part of the reading instead.")
+@click.option("--part", type=Whole(1), help="Show this part of the required reading instead.")
 @json_option
 @pass_app
 def preview(app: App, name: str | None, source: str, part: int | None, as_json: bool) -> None:
-    """The guidance that a compaction would give now, or a part of the reading."""
+    """Print what a compaction would restore now, or a part of the required reading."""
     view = app.look()
     workflow = app.meant(view, name)
     plan = restore.reading_of(view, workflow, source)
     if part is not None and part > len(plan.parts):
         raise IllegalMove(
-            f"the reading has {counted(len(plan.parts), 'part')}", hint="See holdfast preview."
+            f"the reading has {counted(len(plan.parts), 'part')}",
+            hint="List them: holdfast preview",
         )
     guidance = restore.text(view, workflow, source, plan)
     if as_json:
         facts = {"workflow": workflow.name, "source": source, "guidance": guidance}
         dump({**facts, "parts": plan.parts})
     else:
-        # As it is sent: what could harm a terminal was taken out of it before.
+        # Exactly as sent; control characters were removed earlier.
         click.echo(plan.parts[part - 1] if part is not None else guidance)
 
 
@@ -313,7 +314,7 @@ def preview(app: App, name: str | None, source: str, part: int | None, as_json: 
 @json_option
 @click.pass_context
 def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
-    """Which format FILE has, and what is wrong with it. Exit code 1 if something is."""
+    """Show the format of a state FILE and any problems. Exit code 1 if there are any."""
     try:
         raw, _ = read_file(file, LARGEST)
     except StateUnreadable as error:
@@ -321,15 +322,15 @@ def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
     report = next(filter(None, (form.inspect(file, raw) for form in registry.every())), None)
     if report is None:
         raise HoldfastError(
-            f"{file}: no workflow format that Holdfast knows",
-            hint="This checks state files; `holdfast why` says what markdown declares.",
+            f"{file}: not in a workflow format that Holdfast knows",
+            hint="This command checks state files. For markdown: holdfast why FILE",
         )
     if as_json:
         dump({"file": str(file), **report._asdict(), "valid": not report.problems})
     elif not report.problems:
         say(f"{file}: valid, format {report.format}")
     else:
-        say(f"{file}: format {report.format}, {len(report.problems)} wrong")
+        say(f"{file}: format {report.format}, {counted(len(report.problems), 'problem')}")
         for problem in report.problems:
             say(f"  {problem}")
     ctx.exit(1 if report.problems else 0)
@@ -337,10 +338,12 @@ def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
 
 @click.command()
 @json_option
-@click.option("-n", "--last", type=Whole(1), default=20, show_default=True, help="How many runs.")
+@click.option(
+    "-n", "--last", type=Whole(1), default=20, show_default=True, help="How many to show."
+)
 @pass_app
 def log(app: App, as_json: bool, last: int) -> None:
-    """The hook log of this project, in a readable form."""
+    """Show this project's hook log."""
     view = app.look()
     records = list(hooklog.read(app.surroundings.state_dir, view.root))[-last:]
     for line in hooklog.passed_over(app.surroundings.state_dir, view.root):

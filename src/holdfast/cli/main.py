@@ -1,6 +1,6 @@
-"""The group of all commands, and what happens to their errors.
+"""The command group and its error handling.
 
-A command is loaded when it is asked for: to load all of them takes three times as long as to run most.
+Commands are loaded lazily: loading all of them takes three times as long as running most.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError
 
-# Which module has which commands, in the order of a life. Those of this one come first. Each is called there as
-# on the command line, except that a module can have no `list` of its own.
+# The commands of each module, in a workflow's order. This module's come first. A command's function has its
+# name, except that `list` is `list_all`.
 MODULES = {
     "advance": ("start", "phase", "block", "remind", "read", "context"),
     "standing": (
@@ -56,7 +56,7 @@ _MODULE_OF = {name: module for module, names in MODULES.items() for name in name
 
 
 class Commands(click.Group):
-    """Turns our errors into a cause and a next step."""
+    """Prints Holdfast's errors as a cause and a next step."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -64,7 +64,7 @@ class Commands(click.Group):
         except HoldfastError as error:
             raise Failed(error) from error
         except OSError as error:
-            if error.errno == errno.EPIPE:  # whoever reads has gone, and click ends quietly
+            if error.errno == errno.EPIPE:  # the reader has gone; click exits quietly
                 raise
             raise Failed(_of_the_system(error)) from error
 
@@ -76,9 +76,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         unknown = not name.startswith("-") and self.get_command(ctx, name) is None
-        if (
-            unknown and not ctx.resilient_parsing
-        ):  # click would look among those of this module alone
+        if unknown and not ctx.resilient_parsing:  # click would suggest only this module's commands
             near = get_close_matches(name, self.list_commands(ctx), 1)
             meant = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"No such command {name!r}.{meant}", ctx)
@@ -117,10 +115,10 @@ def _of_the_system(error: OSError) -> HoldfastError:
 def cli(ctx: click.Context) -> None:
     """Carry a multi-phase workflow through context compaction.
 
-    Commands work on the workflow of this session, or the one that is active in the project that
-    the current directory belongs to. A name may be shortened, or be that of the workflow's plan or
-    folder. Exit codes: 0 done, 1 not possible (the reason is on stderr), 2 wrong usage, 3 a limit
-    of an orchestrator's run is reached.
+    Commands act on this session's workflow, or on the active one in the project around the current
+    directory. NAME may be a prefix, or the name of the workflow's plan or folder. Exit codes: 0
+    success, 1 refused or failed (the reason is on stderr), 2 wrong usage, 3 an orchestrator's run
+    has reached a limit.
     """
     surroundings = Surroundings.from_environment()
     ctx.obj = App(surroundings, Clock.from_environment())
@@ -128,19 +126,19 @@ def cli(ctx: click.Context) -> None:
 
 
 @cli.command("hook", add_help_option=True)
-@click.option("--part", type=Whole(1), help="Answer with this part of the reading.")
-@click.option("--later", is_flag=True, help="Say nothing; do what nobody has to wait for.")
+@click.option("--part", type=Whole(1), help="Send this part of the required reading.")
+@click.option("--later", is_flag=True, help="Print nothing; do the deferred work.")
 @click.option(
     "--agent",
     type=click.Choice(agents.NAMES),
-    help="Which agent asks; by default recognised by what it sends.",
+    help="The calling agent; detected from its input by default.",
 )
 def hook(**_: object) -> None:
     """Answer one hook event: JSON on stdin, the reply on stdout.
 
     Registered by `holdfast install`.
     """
-    # Only `holdfast hook --help` comes this way; __main__ takes the rest straight to the door.
+    # Only `holdfast hook --help` gets here; __main__ dispatches the rest.
     raise AssertionError("unreachable")
 
 
@@ -148,17 +146,17 @@ def hook(**_: object) -> None:
 def statusline() -> None:
     """Answer Claude Code's status line: its JSON on stdin, one short line on stdout.
 
-    docs/statusline.md has the settings for it. It writes nothing.
+    See docs/statusline.md for the settings. It writes nothing.
     """
     raise AssertionError("unreachable")  # as above
 
 
 @cli.command("mcp", add_help_option=True)
 def mcp() -> None:
-    """Serve the workflows of the project as an MCP server, on stdin and stdout.
+    """Serve the project's workflows over MCP, on stdin and stdout.
 
-    For clients to start: `claude mcp add holdfast -- holdfast mcp`. It needs holdfast[mcp].
-    docs/mcp.md says what it offers.
+    Clients start it: `claude mcp add holdfast -- holdfast mcp`. It needs holdfast[mcp].
+    See docs/mcp.md.
     """
     raise AssertionError("unreachable")  # as above
 
@@ -167,7 +165,7 @@ def mcp() -> None:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script that makes SHELL complete commands, options and workflows.
+    """Print the script that lets SHELL complete commands, options and workflows.
 
     \b
     holdfast completion bash > ~/.local/share/bash-completion/completions/holdfast
@@ -178,13 +176,13 @@ def completion(ctx: click.Context, shell: str) -> None:
     if kind is None:
         raise click.UsageError(f"{shell} is not known to this version of click.")
     made = kind(ctx.find_root().command, {}, "holdfast", "_HOLDFAST_COMPLETE")
-    # Bytes: Windows would translate line ends, which no shell takes.
+    # Bytes: Windows would translate the line ends, and shells reject that.
     click.echo(made.source().encode(), nl=False)
 
 
 def run() -> int:
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a code page has no letter for most of it
+        if isinstance(stream, io.TextIOWrapper):  # a code page lacks most characters
             stream.reconfigure(encoding="utf-8", errors="replace")
     for argument in sys.argv:
         if any("\ud800" <= character <= "\udfff" for character in argument):

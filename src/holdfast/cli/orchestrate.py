@@ -1,6 +1,6 @@
-"""The group `holdfast orchestrate`: one command for each moment at which the format's document asks for an update.
+"""The group `holdfast orchestrate`: one command for each update in the format's document.
 
-Also what is kept beside the state: checkpoints, archive, locks.
+Also checkpoints, the archive and locks.
 """
 
 from __future__ import annotations
@@ -56,23 +56,23 @@ from holdfast.workflows.sync import ProjectView
 
 @click.group()
 def orchestrate() -> None:
-    """Keep the run of an orchestrator in .claude/agent-state.json.
+    """Keep an orchestrator's run in .claude/agent-state.json.
 
-    Where a limit of the run is reached, every command that changes it says STOP and exits with 3,
-    until the limit is extended or the run is paused or given up.
+    Once the run reaches a limit, every command that changes it prints STOP and exits with 3, until
+    the limit is extended or the run is paused or failed.
     """
 
 
 @orchestrate.group()
 def agent() -> None:
-    """Record which agents are at work, so that none is dispatched twice.
+    """Record the agents at work, so that none is dispatched twice.
 
-    One that gives no sign of life for 30 minutes is marked as stale, and stays until it is reaped.
+    An agent that is silent for 30 minutes is marked as stale, and stays until it is reaped.
     """
 
 
 def run_named(app: App, view: ProjectView, name: str | None) -> Workflow:
-    """The run, which is called *name* where that is given."""
+    """The run; *name*, if given, must be its name."""
     if not view.workflows:
         FORMAT.run(view.place)  # says what is there instead
     return app.meant(view, name, FORMAT.name)
@@ -91,14 +91,14 @@ def make_move(app: App, name: str | None, move: Move, given: dict[str, Any]) -> 
 
 
 def tell_now(view: ProjectView, changed: Changed[StateFile], verb: str, *details: str) -> None:
-    """Take the run up, and say where it stands now; then, where a limit is reached, that it has to stop."""
+    """Make the run this session's and print its status; stop it if a limit is reached."""
     workflow = FORMAT.workflow(view.place, changed.entry)
     take_up(view, workflow, verb, *changed.lines, *details)
     signal_stop(view.place, changed.entry.state, "The update is saved.")
 
 
 def signal_stop(place: Place, state: State, remark: str = "") -> None:
-    """Exit with the code for it where a limit is reached, and nobody has paused the run for that."""
+    """Raise LimitReached if a limit is reached and the run is not paused."""
     reached = limits.reached(state, place.now)
     if reached and not limits.pause(state):
         raise limits.LimitReached(reached, remark)
@@ -107,18 +107,18 @@ def signal_stop(place: Place, state: State, remark: str = "") -> None:
 # Commands that make one move.
 
 _TASKS = click.option(
-    "-t", "--task", "tasks", multiple=True, metavar='"1.1 NAME"', help="A task, in its order."
+    "-t", "--task", "tasks", multiple=True, metavar='"1.1 NAME"', help="A task; repeatable."
 )
 _REASON = click.argument("reason")
 _TASK_ID = click.argument("task", metavar="ID", required=False)
 _AGENT_TYPE = click.option(
-    "--type", "kind", type=click.Choice(model.AGENTS), help="Its type, if there are several."
+    "--type", "kind", type=click.Choice(model.AGENTS), help="The agent's type, if several match."
 )
-_AGENT_TASK = click.option("--task", metavar="ID", help="Its task, if there are several.")
-_MAX_COST = click.option("--max-cost", metavar="$N", help="For the whole run, such as $10.")
-_MAX_TIME = click.option("--max-time", metavar="TIME", help="For the whole run, such as 2h.")
+_AGENT_TASK = click.option("--task", metavar="ID", help="The agent's task, if several match.")
+_MAX_COST = click.option("--max-cost", metavar="$N", help="For the whole run: $10.")
+_MAX_TIME = click.option("--max-time", metavar="TIME", help="For the whole run: 2h.")
 _MAX_ITERATIONS = click.option(
-    "--max-iterations", "max_iterations_per_task", metavar="N", help="For each task, such as 30."
+    "--max-iterations", "max_iterations_per_task", metavar="N", help="For each task: 30."
 )
 
 MOVES = (
@@ -142,32 +142,30 @@ MOVES = (
         tasks.complete_task,
         "advanced",
         _TASK_ID,
-        click.option("--cost", metavar="$N", help="What it cost; added to the cost of the run."),
+        click.option("--cost", metavar="$N", help="The task's cost; added to the run's."),
+        click.option("--time", metavar="TIME", help="Time taken (default: since its start)."),
+        click.option("--iterations", type=Whole(0), help="Iterations (default: as counted)."),
+        click.option("--file", "files", multiple=True, metavar="PATH", help="A modified file."),
+        click.option("--met", multiple=True, metavar="NAME", help="A criterion met."),
         click.option(
-            "--time", metavar="TIME", help="How long it took; by default since its start."
+            "--unmet", multiple=True, metavar="NAME", help="A criterion not met; needs --force."
         ),
-        click.option("--iterations", type=Whole(0), help="By default, as many as were counted."),
-        click.option("--file", "files", multiple=True, metavar="PATH", help="A file it modified."),
-        click.option("--met", multiple=True, metavar="NAME", help="A criterion that is met."),
-        click.option(
-            "--unmet", multiple=True, metavar="NAME", help="One that is not; with --force."
-        ),
-        click.option("--force", is_flag=True, help="Complete it although a criterion is not met."),
+        click.option("--force", is_flag=True, help="Complete it with unmet criteria."),
     ),
     Move(
         "check",
         moves.check,
         "noted",
         click.argument("check_type", type=click.Choice(model.CHECKS), metavar="TYPE"),
-        click.option("--task", metavar="ID", help="The task checked; by default the current."),
+        click.option("--task", metavar="ID", help="The checked task (default: current)."),
         click.option(
             "--conflict",
             "conflict_type",
             type=click.Choice(model.CONFLICTS),
-            help="What was found.",
+            help="The conflict that was found.",
         ),
-        click.option("--severity", type=click.Choice(model.SEVERITIES), help="Of the conflict."),
-        click.option("--action", type=click.Choice(model.ACTIONS), help="What was done about it."),
+        click.option("--severity", type=click.Choice(model.SEVERITIES), help="Its severity."),
+        click.option("--action", type=click.Choice(model.ACTIONS), help="The action taken."),
         click.option("--resolution", metavar="TEXT", help="How it was resolved."),
     ),
     Move("iterate", tasks.iterate, "advanced", _TASK_ID),
@@ -181,18 +179,18 @@ MOVES = (
             "kind",
             type=click.Choice(model.LEARNINGS),
             required=True,
-            help="What kind it is.",
+            help="The kind of lesson.",
         ),
         click.option("--pattern", default="", metavar="TEXT", help="What to do in future tasks."),
         click.option("--context", default="", metavar="TEXT", help="Where this applies."),
-        click.option("--task", metavar="ID", help="The task of it; by default the current one."),
+        click.option("--task", metavar="ID", help="The lesson's task (default: the current one)."),
     ),
     Move(
         "agent start",
         tasks.start_agent,
         "noted",
         click.argument("kind", metavar="TYPE", type=click.Choice(model.AGENTS)),
-        click.option("--task", required=True, metavar="ID", help="What it works on."),
+        click.option("--task", required=True, metavar="ID", help="The task it works on."),
     ),
     Move(
         "agent status",
@@ -217,7 +215,7 @@ add_moves(orchestrate, MOVES, make_move)
 @_MAX_COST
 @_MAX_TIME
 @_MAX_ITERATIONS
-@click.option("--no-supervisor", is_flag=True, help="Without a supervisor's checks.")
+@click.option("--no-supervisor", is_flag=True, help="Run without a supervisor's checks.")
 @click.option("--archive", is_flag=True, help="Archive the previous run, which has ended.")
 @pass_app
 def start(
@@ -229,9 +227,9 @@ def start(
     archive: bool,
     **bounds: str | None,
 ) -> None:
-    """Begin a run of TASK_DOC, in planning.
+    """Start a run of TASK_DOC, in planning.
 
-    The tasks are read from it, if it lists them already, or given with --task.
+    The tasks come from --task, else from TASK_DOC if it already lists them.
     """
     if not task_doc.strip():
         raise click.BadParameter("a task document is needed")
@@ -239,7 +237,7 @@ def start(
     place, path = view.place, _absolute(app, task_doc)
     if tasks:
         listed = plan.given(tasks)
-    else:  # in planning the document may still have to be written
+    else:  # in planning the document may not exist yet
         listed = plan.read_document(path) if path.is_file() else Plan((), ())
     supervised = not no_supervisor
     first = moves.begin(iso_time(place.now), str(path), listed, supervised=supervised, **bounds)
@@ -256,22 +254,22 @@ def _absolute(app: App, task_doc: str) -> Path:
 
 def _count(listed: Plan) -> Sequence[str]:
     if not listed.phases:
-        return ["no tasks are listed yet; they are read when the plan is approved"]
+        return ["no tasks yet; they are read when the plan is approved"]
     busy = {task.phase for task in listed.tasks}
     idle = [name for number, name in enumerate(listed.phases) if number not in busy]
     lines = [f"{counted(len(listed.tasks), 'task')} in {counted(len(listed.phases), 'phase')}"]
-    return [*lines, *(f"no task is left to do in the phase {name!r}" for name in idle)]
+    return [*lines, *(f"phase {name!r} has no open tasks" for name in idle)]
 
 
 @orchestrate.command("approve-plan")
-@click.option("--doc", metavar="FILE", help="The task document, if it is another one.")
+@click.option("--doc", metavar="FILE", help="The task document, if it has moved.")
 @_TASKS
 @workflow_option
 @pass_app
 def approve_plan(app: App, doc: str | None, tasks: tuple[str, ...], name: str | None) -> None:
-    """The plan is approved; its tasks are executed from now on.
+    """Approve the plan and begin to execute its tasks.
 
-    Run it again after a re-plan: completed tasks stay completed, and the rest is read again.
+    Run it again after a re-plan: completed tasks stay completed, and the rest are read again.
     """
     view, key = open_run(app, name)
     path = _absolute(app, doc) if doc else None
@@ -289,12 +287,12 @@ def approve_plan(app: App, doc: str | None, tasks: tuple[str, ...], name: str | 
 
 @orchestrate.command()
 @click.argument("url")
-@click.option("--phase", "number", type=Whole(1), help="From 1; by default the last one.")
-@click.option("--name", "title", help="Its name; by default from the task document.")
+@click.option("--phase", "number", type=Whole(1), help="The phase (default: the last completed).")
+@click.option("--name", "title", help="The phase's name (default: from the task document).")
 @workflow_option
 @pass_app
 def milestone(app: App, url: str, number: int | None, title: str | None, name: str | None) -> None:
-    """A completed phase has its issue, at URL."""
+    """Record the issue at URL as a completed phase's milestone."""
     view, key = open_run(app, name)
     state = FORMAT.run(view.place).state
     phase = moves.last_completed_phase(state) if number is None else number - 1
@@ -312,16 +310,16 @@ def milestone(app: App, url: str, number: int | None, title: str | None, name: s
 @workflow_option
 @pass_app
 def beat(app: App, task: str | None, kind: str | None, name: str | None) -> None:
-    """The agent is alive. Its iterations show that too."""
+    """Record that the agent is alive. Its iterations do too."""
     view, _ = open_run(app, name)
-    say(f"Heard of: {FORMAT.beat(view.place, task, kind).described}")
+    say(f"Alive: {FORMAT.beat(view.place, task, kind).described}")
 
 
 @agent.command()
 @workflow_option
 @pass_app
 def reap(app: App, name: str | None) -> None:
-    """Remove the stale agents. The orchestrator may dispatch others for their tasks."""
+    """Remove the stale agents, so that others can be dispatched for their tasks."""
     view, _ = open_run(app, name)
     gone = FORMAT.reap(view.place)
     for seen in gone:
@@ -340,12 +338,12 @@ def _look(app: App, name: str | None) -> tuple[ProjectView, Workflow, State]:
 
 
 @orchestrate.command()
-@click.option("--add", "added", metavar="$N", help="What was spent outside the tasks.")
+@click.option("--add", "added", metavar="$N", help="Add a cost incurred outside the tasks.")
 @json_option
 @workflow_option
 @pass_app
 def cost(app: App, added: str | None, as_json: bool, name: str | None) -> None:
-    """How much of the limits is used."""
+    """Show how much of the limits is used."""
     if added:
         make_move(app, name, Move("cost", tasks.spend, "noted"), {"cost": added})
         return
@@ -373,7 +371,7 @@ def _show_uses(uses: Sequence[Use]) -> None:
 @workflow_option
 @pass_app
 def status(app: App, as_json: bool, name: str | None) -> None:
-    """Where the run stands, and how much of its limits is used."""
+    """Show the run's status and how much of its limits is used."""
     view, workflow, state = _look(app, name)
     stands, notes = workflow.briefing, [*workflow.cautions, *view.notes]
     uses = limits.uses(state, view.place.now)
@@ -409,7 +407,7 @@ def status(app: App, as_json: bool, name: str | None) -> None:
 @workflow_option
 @pass_app
 def list_agents(app: App, as_json: bool, name: str | None) -> None:
-    """The agents at work, and which of them are stale."""
+    """List the agents at work, and which of them are stale."""
     view, _, state = _look(app, name)
     now, agents = view.place.now, tasks.agents_seen(view.place.store, state)
     if as_json:
@@ -428,11 +426,11 @@ def list_agents(app: App, as_json: bool, name: str | None) -> None:
 
 
 @orchestrate.command()
-@click.option("--task", metavar="ID", help="Its task; by default the current one.")
+@click.option("--task", metavar="ID", help="The checkpoint's task (default: the current one).")
 @workflow_option
 @pass_app
 def checkpoint(app: App, task: str | None, name: str | None) -> None:
-    """Take a checkpoint: a snapshot of the state, with git's current commit."""
+    """Save a snapshot of the state, with git's current commit."""
     view, _ = open_run(app, name)
     taken = checkpoints.take(view.place, task)
     entry = taken.entry.state.checkpoints[-1]
@@ -442,12 +440,12 @@ def checkpoint(app: App, task: str | None, name: str | None) -> None:
 
 @orchestrate.command()
 @click.argument("which", metavar="[N|FILE]", required=False)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @pass_app
 def restore(app: App, which: str | None, yes: bool) -> None:
-    """Restore the state of a checkpoint, by default the last good one. The project's files stay as they are.
+    """Restore the state from a checkpoint, by default the last good one.
 
-    The limits, what was used of them, and learnings.jsonl stay as they are, too.
+    The project's files, the limits and their use, and learnings.jsonl do not change.
     """
     view = app.change(FORMAT.name)
     way = checkpoints.plan(view.place, which)
@@ -460,7 +458,7 @@ def restore(app: App, which: str | None, yes: bool) -> None:
     restored = checkpoints.restore(view.place, str(way.snapshot.path))
     details = []
     if restored.entry.state.active_agents:
-        details.append("its agents may have ended since then: holdfast orchestrate agent list")
+        details.append("its agents may be gone; check: holdfast orchestrate agent list")
     git = briefing.way_back(view.place.store, way.sha)
     tell_now(view, restored, "restored", *details, *([git] if git else []))
 
@@ -468,25 +466,25 @@ def restore(app: App, which: str | None, yes: bool) -> None:
 @orchestrate.command()
 @pass_app
 def archive(app: App) -> None:
-    """Archive a run that has ended, so that another one can begin."""
+    """Archive a run that has ended, so that another can start."""
     place = app.change(FORMAT.name).place
     folder = checkpoints.put_away(place)
-    say(f"The run is in {place.store.relative(folder)}.")
-    say("learnings.jsonl stays where it is as well; it goes on through all runs.")
+    say(f"The run was archived in {place.store.relative(folder)}.")
+    say("learnings.jsonl was kept; all runs share it.")
 
 
 # Locks.
 
 _PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-_OWNER = click.option("--owner", metavar="NAME", help="The owner; by default this session.")
+_OWNER = click.option("--owner", metavar="NAME", help="The owner (default: this session).")
 
 
 def _owner(app: App, given: str | None) -> str:
     owner = (given if given is not None else app.surroundings.session) or ""
     if not owner.strip():
         raise IllegalMove(
-            "the owner of the locks is not known",
-            hint="Give it: --owner NAME. In Claude Code's shell it is the session.",
+            "no owner is given for the locks",
+            hint="Give --owner NAME. In Claude Code's shell the default is the session.",
         )
     return owner
 
@@ -494,13 +492,13 @@ def _owner(app: App, given: str | None) -> str:
 @orchestrate.command()
 @_PATHS
 @_OWNER
-@click.option("--task", metavar="ID", help="Tells the agents of one session apart.")
+@click.option("--task", metavar="ID", help="The task, if several agents share a session.")
 @pass_app
 def lock(app: App, paths: tuple[str, ...], owner: str | None, task: str | None) -> None:
-    """Lock files, or folders with everything below them: all of them, or none.
+    """Lock files, or whole folders: all of them, or none.
 
-    Nobody waits for a lock: if somebody else has it, the command says so. After 30 minutes a lock
-    is stale, and whoever asks next gets it. Locking again renews it.
+    The command does not wait; it fails if somebody else holds a lock. A lock is stale after 30
+    minutes, and the next caller takes it over. Locking again renews it.
     """
     place, mine = app.change(FORMAT.name, save=False).place, _owner(app, owner)
     real = locks.inside(place.store, app.surroundings.cwd, paths)
@@ -514,13 +512,13 @@ def lock(app: App, paths: tuple[str, ...], owner: str | None, task: str | None) 
 @orchestrate.command()
 @_PATHS
 @_OWNER
-@click.option("--task", metavar="ID", help="Only locks of this task.")
-@click.option("--force", is_flag=True, help="Also locks of other owners.")
+@click.option("--task", metavar="ID", help="Release only this task's locks.")
+@click.option("--force", is_flag=True, help="Also release other owners' locks.")
 @pass_app
 def unlock(
     app: App, paths: tuple[str, ...], owner: str | None, task: str | None, force: bool
 ) -> None:
-    """Release what was locked: all of it, or nothing."""
+    """Release locks: all of them, or none."""
     mine, place = "" if force else _owner(app, owner), app.change(FORMAT.name, save=False).place
     real = locks.inside(place.store, app.surroundings.cwd, paths)
     for gone in locks.release(place.store, place.now, real, mine, task, force=force):
@@ -531,7 +529,7 @@ def unlock(
 @json_option
 @pass_app
 def list_locks(app: App, as_json: bool) -> None:
-    """Who has locked what and since when, and which locks are stale."""
+    """List the locks: their owners, their age, and which are stale."""
     place = app.look(FORMAT.name).place
     found = sorted(locks.read(place.store).known, key=lambda lock: lock.path)
     if as_json:

@@ -1,6 +1,6 @@
-"""The group `holdfast pipeline`: workflows are begun, taken through their steps, listed, measured.
+"""The group `holdfast pipeline`: start, advance, list and measure workflows.
 
-Also their definitions, and the sessions that keep them apart. docs/formats/pipeline.md has the table.
+Also their definitions and sessions. See the table in docs/formats/pipeline.md.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ _OPTIONS_OF = {
 _STEP = click.argument("step", type=Whole(1))
 _WAITING_STEP = click.argument("step", type=Whole(1), required=False)
 _MODIFICATIONS = click.option(
-    "--modify", "modifications", multiple=True, metavar="K=V", help="What has to change."
+    "--modify", "modifications", multiple=True, metavar="K=V", help="A change to make."
 )
 
 
 @click.group()
 def pipeline() -> None:
-    """Take generation, planning and defined workflows through their steps, in workspace/.
+    """Run generation, planning and custom workflows step by step, in workspace/.
 
-    With --json, each command answers as the tool of the same purpose does.
+    With --json, each command answers like the matching MCP tool.
     """
 
 
 def _meant(app: App, view: ProjectView, name: str | None) -> str:
     """The id of the workflow called *name*, else of this session's."""
     if name:
-        try:  # also one that was over long ago, which a list of workflows leaves out
+        try:  # also one that ended long ago, which lists leave out
             return files.find(view.place.store, name).name
         except NoSuchWorkflow:
             pass
@@ -81,7 +81,7 @@ def _meant(app: App, view: ProjectView, name: str | None) -> str:
         given_up = [workflow.name for workflow in view.workflows if _is_given_up(workflow)]
         if name or not given_up:
             raise
-        hint = f"Go on with one that is over: holdfast pipeline resume {given_up[0]}"
+        hint = f"Resume one that has ended: holdfast pipeline resume {given_up[0]}"
         raise NoSuchWorkflow(error.cause, hint=hint) from error
 
 
@@ -98,7 +98,7 @@ def _look(app: App, name: str | None) -> tuple[Place, str]:
 def _tell_now(
     view: ProjectView, workflow_id: str, verb: str, answer: Any, *details: str, as_json: bool
 ) -> None:
-    """Take it up in this session, and say where it stands now, or print the *answer*."""
+    """Make it this session's and print its status, or the *answer* as JSON."""
     workflow = FORMAT.workflow(view.place, files.find(view.place.store, workflow_id))
     if not as_json:
         take_up(view, workflow, verb, *details)
@@ -110,18 +110,18 @@ def _tell_now(
 @pipeline.command()
 @click.argument("kind", metavar="TYPE")
 @click.option(
-    "--scene", metavar="ID", help="Of a generation, such as 0204; of a planning, its number."
+    "--scene", metavar="ID", help="A generation's scene, such as 0204; a planning's scene number."
 )
-@click.option("--blueprint", metavar="PATH", help="The blueprint of the scene that is generated.")
-@click.option("--level", type=click.Choice(definitions.LEVELS), help="Of a planning.")
-@click.option("--act", type=Whole(1), help="Of a planning.")
-@click.option("--chapter", type=Whole(1), help="Of a planning.")
-@click.option("--context", "pairs_given", multiple=True, metavar="K=V", help="For a custom one.")
-@click.option("--session", metavar="NAME", help='The session that it runs in; "global" for none.')
+@click.option("--blueprint", metavar="PATH", help="For generation: the scene's blueprint.")
+@click.option("--level", type=click.Choice(definitions.LEVELS), help="For planning: the level.")
+@click.option("--act", type=Whole(1), help="For planning: the act.")
+@click.option("--chapter", type=Whole(1), help="For planning: the chapter.")
+@click.option("--context", "pairs_given", multiple=True, metavar="K=V", help="For a custom type.")
+@click.option("--session", metavar="NAME", help='The pipeline session; "global" for none.')
 @json_option
 @pass_app
 def start(app: App, /, kind: str, session: str | None, as_json: bool, **given: Any) -> None:
-    """Begin a workflow: generation, planning, or one that is defined in the project.
+    """Start a workflow: generation, planning, or one that the project defines.
 
     generation --scene 0204; planning --level scene --act 1 --chapter 2 --scene 4;
     code-review --context pr=42.
@@ -147,7 +147,7 @@ def start(app: App, /, kind: str, session: str | None, as_json: bool, **given: A
 
 def _numbers(act: int | None, chapter: int | None, scene: str | None, **_: Any) -> dict[str, int]:
     if scene is not None and not (scene.isascii() and scene.isdecimal()):
-        raise click.BadParameter(f"{scene!r} is no number", param_hint="--scene")
+        raise click.BadParameter(f"{scene!r} is not a number", param_hint="--scene")
     numbers = {"act": act, "chapter": chapter, "scene": int(scene) if scene else None}
     return {key: number for key, number in numbers.items() if number is not None}
 
@@ -157,7 +157,7 @@ def _numbers(act: int | None, chapter: int | None, scene: str | None, **_: Any) 
 @workflow_option
 @pass_app
 def next_step(app: App, as_json: bool, name: str | None) -> None:
-    """Which step comes next, what blocks it, and who can unblock it."""
+    """Show the next step, what blocks it, and who can unblock it."""
     place, workflow_id = _look(app, name)
     answer = operations.get_next_step(place, workflow_id)
     if as_json:
@@ -171,7 +171,7 @@ def next_step(app: App, as_json: bool, name: str | None) -> None:
     if answer["required_action"]:
         put(one_line(answer["required_action"]), lead="  to do    ")
     if answer["next_step"]:
-        may = "may begin" if answer["can_proceed"] else "has to wait"
+        may = "may begin" if answer["can_proceed"] else "must wait"
         _row("next", answer["next_step"], answer["next_step_name"], may)
 
 
@@ -185,7 +185,7 @@ def _row(label: str, number: int | None, name: str | None, stands: str) -> None:
 @workflow_option
 @pass_app
 def check(app: App, step: int, as_json: bool, name: str | None) -> None:
-    """Whether STEP may start. Exit code 1 if not."""
+    """Check whether STEP may start. Exit code 1 if not."""
     answer = operations.validate_prerequisites(*_look(app, name), step)
     if as_json:
         dump(answer)
@@ -201,23 +201,23 @@ def check(app: App, step: int, as_json: bool, name: str | None) -> None:
 
 
 def _update(place: Place, workflow_id: str, artifacts: tuple[str, ...], **given: Any) -> Any:
-    """STEP was started, completed or has failed, or it has made something.
+    """Record that STEP started, completed or failed, or what it produced.
 
-    A step that a person has to approve waits once its work is completed.
+    A completed step that needs a person's approval waits for it.
     """
-    pairs(artifacts)  # refuses what is no pair; values stay as typed: a scene 0204 is no number
+    pairs(artifacts)  # validates them; values stay as typed, as 0204 is not a number
     split = (text.partition("=") for text in artifacts)
     made = {key.strip(): path for key, _, path in split}
     return operations.update_workflow_state(place, workflow_id, artifacts=made, **given)
 
 
 def _approve(place: Place, workflow_id: str, variant: str | None, **given: Any) -> Any:
-    """A person approves the work of STEP, by default of the one that waits for it."""
+    """Record a person's approval of STEP (default: the step that waits for it)."""
     return _decide(place, workflow_id, approved=True, selected_variant=variant, **given)
 
 
 def _reject(place: Place, workflow_id: str, **given: Any) -> Any:
-    """A person sends the work of STEP back, by default of the one that waits for approval."""
+    """Send STEP back on a person's request (default: the step that waits for approval)."""
     return _decide(place, workflow_id, approved=False, **given)
 
 
@@ -234,20 +234,19 @@ def _decide(
 
 
 def _waiting(place: Place, workflow_id: str) -> int:
-    """The step that waits for an approval, where there is just one."""
+    """The step that waits for approval; else the current one."""
     state = files.find(place.store, workflow_id).state
     waiting = [step for step in state.steps if step.status == "waiting_approval"]
     if len(waiting) > 1:
         names = ", ".join(map(state.title, waiting))
-        raise IllegalMove(f"several wait for an approval: {names}", hint="Say which one.")
+        raise IllegalMove(f"several steps wait for approval: {names}", hint="Give STEP.")
     return waiting[0].number if waiting else state.current
 
 
 def _resume(place: Place, workflow_id: str, from_step: int | None) -> Any:
-    """Continue a workflow that failed, was cancelled or was left.
+    """Continue a workflow that failed, was cancelled or was interrupted.
 
-    Without --from, it continues where it stopped. With it, that step and all steps that depend on
-    it are repeated.
+    It continues where it stopped. With --from, it repeats that step and all that depend on it.
     """
     return operations.resume_workflow(place, workflow_id, from_step)
 
@@ -266,11 +265,11 @@ MOVES = (
         _update,
         "advanced",
         _STEP,
-        click.option("--status", metavar="STATUS", help="in_progress, completed or failed."),
+        click.option("--status", metavar="STATUS", help="One of in_progress, completed, failed."),
         click.option(
-            "--artifact", "artifacts", multiple=True, metavar="NAME=PATH", help="What it made."
+            "--artifact", "artifacts", multiple=True, metavar="NAME=PATH", help="An artefact."
         ),
-        click.option("--error", metavar="TEXT", help="Why it failed."),
+        click.option("--error", metavar="TEXT", help="The reason that it failed."),
         json_option,
     ),
     Move(
@@ -278,7 +277,7 @@ MOVES = (
         _approve,
         "approved",
         _WAITING_STEP,
-        click.option("--variant", metavar="NAME", help="The variant, if the step offers several."),
+        click.option("--variant", metavar="NAME", help="The selected variant, if any."),
         _MODIFICATIONS,
         json_option,
     ),
@@ -287,7 +286,7 @@ MOVES = (
         "resume",
         _resume,
         "resumed",
-        click.option("--from", "from_step", type=Whole(1), help="Repeat it from this step on."),
+        click.option("--from", "from_step", type=Whole(1), help="Repeat from this step."),
         json_option,
         which=workflow_name(),
     ),
@@ -301,7 +300,7 @@ add_moves(pipeline, MOVES, _run)
 @json_option
 @pass_app
 def cancel(app: App, name: str | None, reason: str | None, as_json: bool) -> None:
-    """Cancel a workflow. Its artefacts stay, so that it can be resumed."""
+    """Cancel a workflow. Its artefacts are kept, so it can be resumed."""
     view = app.change_several(FORMAT)
     workflow_id = _meant(app, view, name)
     if as_json:
@@ -312,24 +311,24 @@ def cancel(app: App, name: str | None, reason: str | None, as_json: bool) -> Non
     for note in cancelled.lines:
         say(f"  {one_line(note)}")
     for path in removed:
-        say(f"  removed, since it was empty: {one_line(path)}")
+        say(f"  removed, as it was empty: {one_line(path)}")
 
 
 @pipeline.command("list")
-@click.option("--status", type=click.Choice(STATUSES), help="Only those with this status.")
-@click.option("--type", "workflow_type", metavar="TYPE", help="Only those of this type.")
-@click.option("--session", "session_name", metavar="NAME", help="Only those of this session.")
+@click.option("--status", type=click.Choice(STATUSES), help="Show only workflows with this status.")
+@click.option("--type", "workflow_type", metavar="TYPE", help="Show only workflows of this type.")
+@click.option("--session", "session_name", metavar="NAME", help="Show only this session's.")
 @json_option
 @pass_app
 def list_all(app: App, /, as_json: bool, **wanted: Any) -> None:
-    """All workflows, oldest first."""
+    """List all workflows, oldest first."""
     place = app.place(FORMAT.name)
     listed = operations.list_workflows(place, **wanted)
     if as_json:
         dump(listed)
         return
     if not listed["total"]:
-        put("See: holdfast pipeline start --help", whole=f"No such workflows in {place.root}.")
+        put("Start one: holdfast pipeline start", whole=f"No such workflows in {place.root}.")
     for row in listed["workflows"]:
         name = pad(one_line(row["workflow_id"], 60), 45)
         stands = row["status"].replace("_", " ")
@@ -341,7 +340,7 @@ def list_all(app: App, /, as_json: bool, **wanted: Any) -> None:
 @workflow_option
 @pass_app
 def metrics(app: App, as_json: bool, name: str | None) -> None:
-    """How long its steps took, how often they were tried, how many agents were called."""
+    """Show step times, attempts and agent calls."""
     place, workflow_id = _look(app, name)
     answer = progress.metrics(files.find(place.store, workflow_id).state)
     if as_json:
@@ -360,7 +359,7 @@ def metrics(app: App, as_json: bool, name: str | None) -> None:
 @workflow_option
 @pass_app
 def log(app: App, as_json: bool, name: str | None) -> None:
-    """What was done to it, and by whom, oldest first."""
+    """Show the workflow's event log, oldest first."""
     place, workflow_id = _look(app, name)
     entries = logs.read(place.store, workflow_id)
     if as_json:
@@ -374,23 +373,23 @@ def log(app: App, as_json: bool, name: str | None) -> None:
 
 @pipeline.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@click.option("--check", "only_check", is_flag=True, help="Only say whether it is valid.")
-@click.option("--replace", is_flag=True, help="Replace a definition of the same name.")
+@click.option("--check", "only_check", is_flag=True, help="Only check whether it is valid.")
+@click.option("--replace", is_flag=True, help="Replace the definition of the same name.")
 @pass_app
 def define(app: App, file: Path, only_check: bool, replace: bool) -> None:
-    """Check the definition of a workflow in FILE (TOML or JSON), and install it.
+    """Check and install the workflow definition in FILE (TOML or JSON).
 
-    Workflows in progress keep the definition that they were started with.
+    Workflows in progress keep the definition they started with.
     """
     definition = definitions.read(file)
     steps = f"{len(definition.all)} {definition.word}s"
     if only_check:
-        say(f"{definition.name} is right: {steps}.")
+        say(f"{definition.name} is valid: {steps}.")
         return
     place = app.change_several(FORMAT, stay=False).place
     path = lifecycle.define(place, file, definition, replace=replace)
     say(f"Workflow defined: {definition.name}, {steps}. It is in {place.store.relative(path)}")
-    say(f"  Begin one: holdfast pipeline start {definition.name}")
+    say(f"  Start one: holdfast pipeline start {definition.name}")
 
 
 # Sessions.
@@ -398,9 +397,9 @@ def define(app: App, file: Path, only_check: bool, replace: bool) -> None:
 
 @pipeline.group()
 def session() -> None:
-    """Keep workflows apart in a session until they are committed or cancelled.
+    """Keep workflows in a separate session until they are committed or cancelled.
 
-    A new workflow goes into the session that --session names, else HOLDFAST_SESSION, else into the
+    A new workflow goes into the session named by --session, else by HOLDFAST_SESSION, else into the
     only open one. Without any of these, or with "global", it is global.
     """
 
@@ -418,7 +417,7 @@ _SESSION = click.argument("name", shell_complete=_complete_session)
 @click.argument("name")
 @pass_app
 def create_session(app: App, name: str) -> None:
-    """Make a session, with an empty index of its workflows."""
+    """Create a session with no workflows."""
     sessions.create(app.change_several(FORMAT, stay=False).place, name)
     say(f"Session created: {name}. It is in {files.Location(name).base}")
 
@@ -427,10 +426,10 @@ def create_session(app: App, name: str) -> None:
 @_SESSION
 @pass_app
 def commit_session(app: App, name: str) -> None:
-    """Make the workflows of a session global, with their artefacts.
+    """Make a session's workflows and their artefacts global.
 
-    From then on the global copies count; the session keeps its own until it is cancelled. Nothing
-    that exists is replaced: if something else is in the way, nothing is committed.
+    The global copies then take precedence; the session keeps its own until it is cancelled. Nothing
+    is overwritten: if a file is in the way, nothing is committed.
     """
     workflows, artefacts = sessions.commit(app.change_several(FORMAT).place, name)
     made = f"{counted(len(workflows), 'workflow')} with {counted(len(artefacts), 'artefact')}"
@@ -441,13 +440,13 @@ def commit_session(app: App, name: str) -> None:
 
 @session.command("cancel")
 @_SESSION
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @pass_app
 def cancel_session(app: App, name: str, dry_run: bool, yes: bool) -> None:
-    """Remove the workflows of a session for good, with their artefacts and logs.
+    """Permanently remove a session's workflows, artefacts and logs.
 
-    What was committed keeps its global copy.
+    Committed workflows keep their global copies.
     """
     place = app.place(FORMAT.name) if dry_run else app.change_several(FORMAT).place
     if dry_run or not yes:
@@ -467,14 +466,17 @@ def cancel_session(app: App, name: str, dry_run: bool, yes: bool) -> None:
 @json_option
 @pass_app
 def list_sessions(app: App, as_json: bool) -> None:
-    """All sessions; * marks the one that a new workflow goes into."""
+    """List the sessions; * marks the one that a new workflow goes into."""
     place = app.place(FORMAT.name)
     found = sessions.every(place)
     if as_json:
         dump([_session_facts(one, place) for one in found])
         return
     if not found:
-        put("See: holdfast pipeline session create --help", whole=f"No sessions in {place.root}.")
+        put(
+            "Create one: holdfast pipeline session create NAME",
+            whole=f"No sessions in {place.root}.",
+        )
         return
     active = sessions.active(place, app.surroundings.pipeline_session)
     for one in found:
@@ -488,7 +490,7 @@ def list_sessions(app: App, as_json: bool) -> None:
 @json_option
 @pass_app
 def show_session(app: App, name: str, as_json: bool) -> None:
-    """The workflows of a session, and which of them were committed."""
+    """List a session's workflows, and which of them were committed."""
     place = app.place(FORMAT.name)
     found = sessions.find(place, name)
     if as_json:

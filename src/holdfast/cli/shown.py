@@ -1,4 +1,4 @@
-"""Workflows as a person sees them: a sheet for one, a line each for all."""
+"""How workflows are printed: a sheet for one, a line each in a list."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MORE = "… {} more: holdfast show"
 
 
 def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -> None:
-    """Where *workflow* stands, one fact a row."""
+    """Print the status of *workflow*, one fact a row."""
     briefing = workflow.briefing
     put(f"{one_line(briefing.name)} ({one_line(briefing.kind)})", style=terminal.HEADING)
     colour = terminal.of_status(briefing.status)
@@ -76,12 +76,12 @@ def _row(
 
 
 def bar(briefing: Briefing) -> str:
-    """Done, here, to come."""
+    """The progress bar: phases done, current, to come."""
     phases = max(briefing.phases, 1)
-    phase = min(briefing.phase, phases)  # by hand, anything may be written
+    phase = min(briefing.phase, phases)  # a hand edit may exceed the total
     room = min(_BAR, terminal.columns() - _LABEL, _WIDEST_CELL * phases)
     done = (phase - 1) * room // phases
-    here = max(phase * room // phases, done + 1) - done  # seen also where phases share a column
+    here = max(phase * room // phases, done + 1) - done  # visible even when phases share a column
     at = _HERE if briefing.status != "completed" else _DONE
     return _DONE * done + at * here + _TO_COME * (room - done - here)
 
@@ -124,7 +124,7 @@ def _saved(workflow: Workflow) -> None:
 
 
 def entry(view: ProjectView, workflow: Workflow, *, chosen: bool) -> None:
-    """One line of a list, and below it what is next, its branch, its age and who is at work on it."""
+    """Print one list entry; below it the next action, branch, age and session."""
     briefing = workflow.briefing
     sign = "* " if chosen else "  "
     facts = f"{briefing.count:>7}  {workflow.standing:<8}  {workflow.format}"

@@ -1,8 +1,8 @@
-"""The group `holdfast skill`: what skills such as /dev and /tdd do to their state.
+"""The group `holdfast skill`: updates to the state of skills such as /dev and /tdd.
 
-One command for each shell operation of the document; docs/formats/skill.md has the table. A command
-works on the workflow of this session among those of skills. Those below `tdd` work on the /tdd within
-a /dev, where there is one.
+One command for each shell operation of the document; see the table in docs/formats/skill.md. A command
+acts on this session's skill workflow. Those in the group `tdd` act on the /tdd nested in a /dev, if
+there is one.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ def skill() -> None:
 
 
 class SkillRun(NamedTuple):
-    """One workflow as it lies there, with the /tdd within it."""
+    """One skill workflow, with the /tdd nested in it."""
 
     file: StateFile
     inner: StateFile | None
     position: Position
 
     def ended_within(self) -> list[str]:
-        """That the /tdd which was seen within has ended since."""
+        """A line if the nested /tdd has ended since."""
         if self.inner is None or os.path.lexists(self.inner.path):
             return []
-        return [f"{self.inner.name!r} within has ended with it"]
+        return [f"the nested {self.inner.name!r} has ended with it"]
 
 
 def see(place: Place, workflow: Workflow) -> SkillRun:
@@ -68,12 +68,12 @@ def see(place: Place, workflow: Workflow) -> SkillRun:
 
 
 def see_all(place: Place, workflows: Sequence[Workflow]) -> Iterator[SkillRun]:
-    """*workflows* as they lie there; however many they are, the files are read once."""
+    """The runs of *workflows*; the files are read once."""
     found = FORMAT.look(place)
     for workflow in workflows:
         file = found.find(workflow.key)
         if file is None:
-            hint = "See holdfast skill list."
+            hint = "List the runs: holdfast skill list"
             raise IllegalMove(f"{workflow.name!r} no longer exists", hint=hint)
         inner = facts.nested(file, found.working)
         stands = facts.position(place, file.state, inner.state if inner else None)
@@ -89,38 +89,40 @@ _OPTIONS_OF_OTHERS = {"phases", "tasks", "checkpoints"}
 @skill.command()
 @click.argument("kind", metavar="SKILL")
 @click.argument("text", metavar="FEATURE|TASK")
-@click.option("-t", "--task", "tasks", multiple=True, metavar="TEXT", help="A task, in its order.")
-@click.option("--title", help="A dev's title; by default from the file's name.")
-@click.option("--feature", "feature_file", metavar="FILE", help="The feature of a tdd's task.")
-@click.option("--number", "task_index", type=Whole(1), help="Its number in the dev's tasks.")
-@click.option("--test-command", help="The command that a tdd runs.")
-@click.option("--phases", metavar="A,B,C", help="For a skill that has its own.")
-@click.option("--checkpoint", "checkpoints", multiple=True, metavar="NAME", help="The same.")
-@click.option("--as", "called", metavar="NAME", help="A second run of the same text, by this name.")
-@click.option("--fresh", is_flag=True, help="Start over, in place of an existing run.")
-@click.option("--resume", "go_on", is_flag=True, help="If there is already a run, continue it.")
+@click.option("-t", "--task", "tasks", multiple=True, metavar="TEXT", help="A task; repeatable.")
+@click.option("--title", help="For dev: the title (default: from the file's name).")
+@click.option("--feature", "feature_file", metavar="FILE", help="For tdd: the task's feature.")
+@click.option("--number", "task_index", type=Whole(1), help="For tdd: the task's number.")
+@click.option("--test-command", help="For tdd: the command that runs the tests.")
+@click.option("--phases", metavar="A,B,C", help="Another skill's phases.")
+@click.option(
+    "--checkpoint", "checkpoints", multiple=True, metavar="NAME", help="Another skill's checkpoint."
+)
+@click.option("--as", "called", metavar="NAME", help="Name for a second run of the same text.")
+@click.option("--fresh", is_flag=True, help="Replace an existing run.")
+@click.option("--resume", "go_on", is_flag=True, help="Continue an existing run, if there is one.")
 @pass_app
 def start(
     app: App, /, kind: str, text: str, called: str | None, fresh: bool, go_on: bool, **given: Any
 ) -> None:
-    """Begin a run of SKILL: dev FEATURE, tdd TASK, or another one with --phases.
+    """Start a run of SKILL: dev FEATURE, tdd TASK, or another skill with --phases.
 
-    FEATURE is a file, or a folder with the files of several features. What was completed a day ago,
-    or was not touched for a week, is cleaned up too.
+    FEATURE is a file, or a folder of feature files. It also cleans up runs completed a day ago, or
+    untouched for a week.
     """
     if not text.strip():
         raise click.BadParameter("a feature or a task is needed")
     allowed = _OPTIONS_OF.get(kind, _OPTIONS_OF_OTHERS)
     refuse_options_of_others(given, allowed, f"skill {kind!r}")
     if fresh and go_on:
-        raise click.UsageError("--fresh starts over, --resume continues: give one of them.")
+        raise click.UsageError("Give --fresh or --resume, not both.")
     view = app.change(FORMAT.name, save=False, stay=False)
     place = view.place
     phases = given.pop("phases")
     given["phases"] = [name.strip() for name in phases.split(",")] if phases else []
     features = _features(place, text) if kind == "dev" else None
     beginning = Beginning(kind, text, folder_features=features, **given)
-    # The file's name shows the feature alone, so it may be the /tdd of another task of it.
+    # The file is named after the feature alone, so it may be another task's /tdd.
     file, number = lifecycle.existing(place, beginning, called), beginning.task_index
     kept = (each for each in view.workflows if file and each.key == file.key)
     there = next((each for each in kept if each.standing in {"active", "stale"}), None)
@@ -142,7 +144,7 @@ def start(
 
 
 def _features(place: Place, text: str) -> list[str] | None:
-    """The files of a folder of features; None where *text* is no folder."""
+    """The files in a folder of features; None if *text* is not a folder."""
     folder = place.root / text
     if not (place.store.holds(folder) and place.store.inputs.is_dir(folder)):
         return None
@@ -151,10 +153,10 @@ def _features(place: Place, text: str) -> list[str] | None:
 
 @skill.command()
 @workflow_name()
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @pass_app
 def resume(app: App, name: str | None, yes: bool) -> None:
-    """Show how far a workflow is, and continue it in this session."""
+    """Show a workflow's progress and continue it in this session."""
     view = app.change(FORMAT.name)
     found = FORMAT.look(view.place).live if name else []
     about = [file.path.stem for file in found if files.is_about(file, view.place.root, name or "")]
@@ -172,7 +174,7 @@ def _resume(view: ProjectView, workflow: Workflow, *, asks: bool) -> None:
     say()
     question = summary.question(seen.position).removesuffix(" [Y/n]")
     if asks and not click.confirm(one_line(question), default=True):
-        say("It stays as it is.")
+        say("Nothing was changed.")
         return
     FORMAT.touch(place, workflow)
     sync.take_up(view, workflow)
@@ -198,12 +200,12 @@ def _overview(view: ProjectView, workflow: Workflow, seen: SkillRun) -> None:
 
 @skill.command()
 @workflow_name()
-@click.option("--force", "although", metavar="REASON", help="End it although work is left.")
+@click.option("--force", "although", metavar="REASON", help="Complete it with work left to do.")
 @pass_app
 def complete(app: App, name: str | None, although: str | None) -> None:
-    """End the workflow and put it into completed/. The last line is the signal, DEV_COMPLETE: NAME."""
+    """Complete the workflow and move it to completed/. The last line is the signal, DEV_COMPLETE: NAME."""
     ended = _end(app, name, moves.complete, although)
-    if ended.state.workflow.status == "completed":  # not where somebody has given it up by hand
+    if ended.state.workflow.status == "completed":  # not if it was abandoned by hand
         say(moves.signal(ended.state))
 
 
@@ -212,7 +214,7 @@ def complete(app: App, name: str | None, although: str | None) -> None:
 @click.option("--reason", help="Why.")
 @pass_app
 def abandon(app: App, name: str | None, reason: str | None) -> None:
-    """Abandon the workflow, so that it does not come back."""
+    """Abandon the workflow. It is no longer restored."""
     _end(app, name, moves.abandon, reason)
 
 
@@ -231,19 +233,19 @@ def _end(app: App, name: str | None, move: Callable[..., State], reason: str | N
 
 
 @skill.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed.")
 @pass_app
 def clean(app: App, dry_run: bool) -> None:
-    """Remove what was completed a day ago or left for a week, and put the index right.
+    """Remove runs completed a day ago or untouched for a week, and correct the index.
 
-    Unfinished work goes to .claude/holdfast/archive first.
+    Unfinished work is archived in .claude/holdfast/archive first.
     """
     view = app.look(FORMAT.name) if dry_run else app.change(FORMAT.name)
     removed = lifecycle.clean(view.place, dry_run=dry_run)
     for line in _removed(removed, "would be removed" if dry_run else "removed"):
         say(line)
     if not removed:
-        say("There is nothing to clean up.")
+        say("Nothing to clean up.")
 
 
 def _removed(removed: Sequence[Removed], verb: str = "removed") -> list[str]:
@@ -251,14 +253,14 @@ def _removed(removed: Sequence[Removed], verb: str = "removed") -> list[str]:
 
 
 @skill.command()
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @pass_app
 def clear(app: App, yes: bool) -> None:
-    """Remove every workflow of skills, the active ones too."""
+    """Remove every skill workflow, including the active ones."""
     place = app.change(FORMAT.name).place
     due = lifecycle.clean(place, everything=True, dry_run=True)
     if not due:
-        say("There is nothing to clear.")
+        say("Nothing to clear.")
         return
     for line in _removed(due, "to be removed"):
         say(line)
@@ -275,7 +277,7 @@ def clear(app: App, yes: bool) -> None:
 @json_option
 @pass_app
 def list_all(app: App, as_json: bool) -> None:
-    """The workflows of skills; * marks the one that these commands work on."""
+    """List the skill workflows; * marks the one that these commands act on."""
     view = app.look(FORMAT.name)
     choice = view.choice(FORMAT.name)
     ordered = [workflow for workflow in (choice.chosen, *choice.others) if workflow]
@@ -293,7 +295,7 @@ def list_all(app: App, as_json: bool) -> None:
 
 
 def _entry(workflow: Workflow, file: StateFile) -> dict[str, Any]:
-    """An entry of the index, and where it stands."""
+    """An index entry with its status."""
     stands = {"status": file.state.workflow.status, "standing": workflow.standing}
     return {**files.index_entry(file), **stands, "path": workflow.briefing.state_path}
 
@@ -303,7 +305,7 @@ def _entry(workflow: Workflow, file: StateFile) -> dict[str, Any]:
 @workflow_name()
 @pass_app
 def show(app: App, name: str | None, as_json: bool) -> None:
-    """How far a workflow is; with --json the state itself."""
+    """Show a workflow's progress, or with --json its state."""
     view = app.look(FORMAT.name)
     workflow = app.meant(view, name, FORMAT.name)
     seen = see(view.place, workflow)
@@ -323,7 +325,7 @@ def phase() -> None:
 
 @skill.group()
 def task() -> None:
-    """Work on the tasks of the workflow, by their numbers."""
+    """Work on the workflow's tasks by number."""
 
 
 @skill.group()
@@ -332,7 +334,7 @@ def tdd() -> None:
 
 
 def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
-    """Make *move* on the workflow that is meant; a move of a cycle on the /tdd within, where there is one."""
+    """Make *move* on the selected workflow; `tdd` moves go to the nested /tdd, if there is one."""
     view = app.change(FORMAT.name)
     seen = see(view.place, app.meant(view, name, FORMAT.name))
     is_of_cycle = move.words.startswith("tdd ")
@@ -348,11 +350,11 @@ def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
 def _findings(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
     found = pairs(values)
     if wrong := found.keys() & {"passed", "status", "last_run"}:
-        raise click.BadParameter(f"{wrong.pop()!r} is told by --passed or --failed")
+        raise click.BadParameter(f"set {wrong.pop()!r} with --passed or --failed")
     return found
 
 
-_PASSED = click.option("--passed/--failed", default=None, help="How it ended.")
+_PASSED = click.option("--passed/--failed", default=None, help="The result.")
 _PHASE = click.argument("phase", required=False)
 _NUMBER = click.argument("number", type=Whole(1), required=False)
 _COMMIT = click.option("--commit", metavar="SHA", help="The commit.")
@@ -383,14 +385,14 @@ MOVES = (
         tasks.start_task,
         "advanced",
         _NUMBER,
-        click.option("--no-tdd", is_flag=True, help="Without its own red, green and refactor."),
+        click.option("--no-tdd", is_flag=True, help="Skip the red, green and refactor phases."),
     ),
     Move(
         "task phase",
         tasks.complete_task_phase,
         "advanced",
         click.argument("phase", type=click.Choice(TDD_PHASES), required=False),
-        click.option("--task", "number", type=Whole(1), help="If several are begun."),
+        click.option("--task", "number", type=Whole(1), help="The task, if several run."),
     ),
     Move("task complete", tasks.complete_task, "advanced", _NUMBER, _COMMIT),
     Move(
@@ -398,7 +400,7 @@ MOVES = (
         tasks.write_test,
         "noted",
         click.argument("file"),
-        click.option("--name", "test", metavar="TEST", help="What the test is called."),
+        click.option("--name", "test", metavar="TEST", help="The test's name."),
     ),
     Move("tdd fails", tasks.confirm_failure, "noted", _REASON),
     Move(
@@ -406,18 +408,18 @@ MOVES = (
         tasks.record_tests,
         "noted",
         _PASSED,
-        click.option("--command", metavar="LINE", help="What was run."),
+        click.option("--command", metavar="LINE", help="The command that ran."),
         click.option("--failing", multiple=True, metavar="TEST", help="A test that fails."),
         click.option("--passing", multiple=True, metavar="TEST", help="A test that passes."),
-        click.option("--error", metavar="TEXT", help="The error that has to be fixed."),
+        click.option("--error", metavar="TEXT", help="The error to fix."),
     ),
     Move(
         "tdd file",
         tasks.note_file,
         "noted",
         click.argument("path"),
-        click.option("--phase", metavar="PHASE", help="By default the current one."),
-        click.option("--lines", type=Whole(0), help="How many were added."),
+        click.option("--phase", metavar="PHASE", help="The phase (default: the current one)."),
+        click.option("--lines", type=Whole(0), help="The number of lines added."),
     ),
     Move("tdd done", moves.complete_phase, "advanced", _COMMIT),
     Move("tdd next", tasks.next_cycle, "advanced"),

@@ -1,4 +1,4 @@
-"""Commands that say whether a workflow is worked on: ended, set back, taken up, left alone."""
+"""Commands that end, undo, switch, resume, ignore or follow a workflow."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from holdfast.workflows.sync import ProjectView
 
 @click.command()
 @workflow_name()
-@click.option("--force", is_flag=True, help="Also before a gate whose boxes are open.")
+@click.option("--force", is_flag=True, help="Complete even if a gate has unticked boxes.")
 @pass_app
 def complete(app: App, name: str | None, force: bool) -> None:
-    """End the workflow, as its format asks for, so that it stays ended."""
+    """Complete the workflow. It is no longer restored."""
     _end(app, name, "completed", force=force)
 
 
@@ -35,7 +35,7 @@ def complete(app: App, name: str | None, force: bool) -> None:
 @workflow_name()
 @pass_app
 def abandon(app: App, name: str | None) -> None:
-    """Give the workflow up. It stays ended, like a completed one; `holdfast undo` brings it back."""
+    """Abandon the workflow. It is no longer restored; `holdfast undo` brings it back."""
     _end(app, name, "abandoned")
 
 
@@ -58,7 +58,7 @@ def _end(app: App, name: str | None, how: str, *, force: bool = False) -> None:
 @workflow_name(required=True, ended=True)
 @pass_app
 def forget(app: App, name: str) -> None:
-    """Delete what is kept of NAME, which has ended. Nothing brings it back after that."""
+    """Delete the record of NAME, which has ended. This cannot be undone."""
     view = app.change()
     live, ended = _live_or_ended(view, name)
     if not ended:
@@ -66,7 +66,7 @@ def forget(app: App, name: str) -> None:
         hint = (
             "End it with `holdfast complete` or `holdfast abandon`."
             if live
-            else "See holdfast list --all."
+            else "List them: holdfast list --all"
         )
         raise IllegalMove(found, hint=hint)
     stone = lifecycle.forget(view.place, ended)
@@ -77,9 +77,9 @@ def forget(app: App, name: str) -> None:
 @workflow_name(ended=True)
 @pass_app
 def undo(app: App, name: str | None) -> None:
-    """Go back to the state before the last change, or take back the last `complete`.
+    """Undo the last change, or the last `complete`.
 
-    Once more brings the change back.
+    A second undo restores the change.
     """
     view = app.change()
     if name:
@@ -98,7 +98,7 @@ def undo(app: App, name: str | None) -> None:
         counted(len(state.required_reading), "required file"),
         counted(len(state.context), "context value"),
     )
-    detail = f"with {', '.join(counts)}; a second `holdfast undo` brings the change back"
+    detail = f"with {', '.join(counts)}; a second `holdfast undo` restores the change"
     take_up(view, FORMAT.workflow(view.place, known), "set back", detail)
 
 
@@ -106,7 +106,7 @@ def undo(app: App, name: str | None) -> None:
 @workflow_name(required=True)
 @pass_app
 def switch(app: App, name: str) -> None:
-    """Make NAME the workflow of this session."""
+    """Make NAME this session's workflow."""
     app.this_session("switch", "switch", name)
     view = app.change()
     workflow = app.to_change(view, name)
@@ -122,9 +122,9 @@ def switch(app: App, name: str) -> None:
 @workflow_name(ended=True)
 @pass_app
 def resume(app: App, name: str | None) -> None:
-    """Continue a workflow in this session and print where it stands.
+    """Continue a workflow in this session and print its guidance.
 
-    Also brings back one that was ignored or has ended.
+    Also brings back a workflow that was ignored or has ended.
     """
     view, brought_back = app.change(), True
     live, ended = _live_or_ended(view, name) if name else (app.to_change(view, None), None)
@@ -143,23 +143,23 @@ def resume(app: App, name: str | None) -> None:
     workflow = workflow or app.to_change(view, name)
     if workflow.standing != "active":
         group = format_of(workflow).group
-        hint = f"`holdfast {group} start` begins it again." if group else ""
+        hint = f"Start it again: holdfast {group} start" if group else ""
         if workflow.format == GENERAL:
-            hint = "`holdfast phase set N` goes on with it, `holdfast start NAME` begins it again."
+            hint = "Reopen it: `holdfast phase set N`. Start again: `holdfast start NAME`."
         raise IllegalMove(f"{workflow.name!r} is {workflow.standing}: {workflow.remark}", hint=hint)
     sync.take_up(view, workflow)
     plan = restore.reading_of(view, workflow, "now")
     say(restore.text(view, workflow, "now", plan))
     if not view.session:
-        shown = "this was shown and not taken up"
-        done = "it was brought back, but no session has it" if brought_back else shown
-        say(f"\nNo session is known here, so {done}.")
+        shown = "this was only shown; no session continues it"
+        done = "the workflow is active again but belongs to no session" if brought_back else shown
+        say(f"\nThis shell belongs to no known session, so {done}.")
 
 
 def _live_or_ended(view: ProjectView, name: str) -> tuple[Workflow | None, str | None]:
-    """What *name* means: a workflow that is kept or declared, or the key of one that has ended.
+    """What *name* means: a live workflow, or the key of one that has ended.
 
-    A whole name goes before the beginning of one, and a live workflow before an ended one.
+    A full name goes before a prefix, and a live workflow before an ended one.
     """
     live = [
         workflow
@@ -180,21 +180,21 @@ def _live_or_ended(view: ProjectView, name: str) -> tuple[Workflow | None, str |
 @workflow_name()
 @pass_app
 def ignore(app: App, name: str | None) -> None:
-    """Ignore a workflow: neither save nor restore it until `holdfast resume`."""
+    """Neither save nor restore a workflow until `holdfast resume`."""
     view = app.change(save=False)
     workflow = app.to_change(view, name)
     ledger.ignore(view.place.store, workflow.key, workflow.name, ignored=True)
     sync.put_down(view, workflow)
-    say(f"Workflow ignored: {workflow.name}. To resume it: holdfast resume {workflow.name!r}")
+    say(f"Workflow ignored: {workflow.name}. Resume it: holdfast resume {workflow.name!r}")
 
 
 @click.command()
 @click.argument("path", shell_complete=complete_path)
 @pass_app
 def follow(app: App, path: str) -> None:
-    """Follow the plan at PATH in every session, whatever it says of its status.
+    """Follow the plan at PATH in every session, whatever its status.
 
-    That is remembered for the project; the file stays as it is.
+    The project remembers this; the file is not changed.
     """
     view = app.change(save=False)
     place, name = view.place, app.below_root(view, path)
@@ -202,8 +202,8 @@ def follow(app: App, path: str) -> None:
     said = source.declaration or (source.candidate and source.candidate.declaration)
     if said is None:
         raise IllegalMove(
-            f"{name} has nothing to follow: {source.reason}",
-            hint=f"See: {shlex.join(['holdfast', 'why', name])}",
+            f"{name} has no workflow to follow: {source.reason}",
+            hint=f"Find out why: {shlex.join(['holdfast', 'why', name])}",
         )
     key = matching.by_plan(name)
     ledger.follow(place.store, name, key, name, follows=True)
@@ -211,7 +211,7 @@ def follow(app: App, path: str) -> None:
     workflow = next((workflow for workflow in view.workflows if workflow.source == name), None)
     if workflow is None or workflow.standing != "active":
         standing = f"{workflow.standing}: {workflow.remark}" if workflow else "not there"
-        raise IllegalMove(f"{name} is followed from now on, but its workflow is {standing}")
+        raise IllegalMove(f"{name} is now followed, but its workflow is {standing}")
     take_up(view, workflow, "followed")
 
 
@@ -219,17 +219,17 @@ def follow(app: App, path: str) -> None:
 @click.argument("path", shell_complete=complete_path)
 @pass_app
 def unfollow(app: App, path: str) -> None:
-    """Leave the plan at PATH alone, in every session: it is neither restored nor mentioned any more.
+    """Stop restoring and mentioning the plan at PATH, in every session.
 
-    `holdfast follow` takes that back. The file stays as it is.
+    `holdfast follow` reverses this. The file is not changed.
     """
     view = app.change(save=False)
     name = app.below_root(view, path)
     workflow = next((workflow for workflow in view.workflows if workflow.source == name), None)
     key, called = matching.by_plan(name), workflow.name if workflow else name
     ledger.follow(view.place.store, name, key, called, follows=False)
-    again = f"To follow it: {shlex.join(['holdfast', 'follow', name])}"
+    again = f"Follow it again: {shlex.join(['holdfast', 'follow', name])}"
     if workflow:
         sync.put_down(view, workflow)
-        again = f"To resume it: holdfast resume {workflow.name!r}"
-    say(f"Not followed any more: {name}. {again}")
+        again = f"Resume it: holdfast resume {workflow.name!r}"
+    say(f"No longer followed: {name}. {again}")

@@ -1,4 +1,4 @@
-"""What a person's terminal can show, and lines that fit it.
+"""Output that fits the terminal.
 
 Text is made safe first, then broken
 into lines, and styled last, so that neither of the first two ever meets an escape.
@@ -35,15 +35,15 @@ def is_terminal() -> bool:
 
 
 def can_ask() -> bool:
-    """Whether there is a person to answer; a script must not wait for one."""
+    """Whether a person can answer; a script must not wait."""
     return sys.stdin is not None and sys.stdin.isatty() and is_terminal()
 
 
 def columns() -> int:
-    """How wide a line may be."""
+    """The maximum line width."""
     if is_terminal():
         with contextlib.suppress(OSError, ValueError):
-            # A terminal that does not know its size says 0.
+            # A terminal of unknown size reports 0.
             has = os.get_terminal_size(sys.stdout.fileno()).columns or WIDEST
             return max(_NARROWEST, min(has, WIDEST))
     return WIDEST
@@ -54,9 +54,9 @@ def of_status(status: str) -> Style:
 
 
 def put(text: str, *, lead: str = "", style: Style = PLAIN, whole: str = "", hang: int = 0) -> None:
-    """Print *text* behind *lead*, in lines that fit; further ones stand below it, or *hang* columns in.
+    """Print *text* after *lead*, wrapped; later lines align with it, or hang *hang* columns in.
 
-    *whole* comes between them and is never broken, for paths.
+    *whole*, such as a path, comes between them and is never broken.
     """
     margin = " " * (width(lead) + hang)
     first = _safe(lead) + _safe(whole)
@@ -72,12 +72,12 @@ def put(text: str, *, lead: str = "", style: Style = PLAIN, whole: str = "", han
 
 
 def fixed(text: str, style: Style = PLAIN) -> None:
-    """Print one line whose columns are laid out already."""
+    """Print one line without wrapping it."""
     emit(_styled(_safe(text), style))
 
 
 def line(text: str) -> None:
-    """Print *text* as it is for programs that look for lines, and broken to fit a terminal."""
+    """Print *text*: wrapped on a terminal, unchanged for programs."""
     for row in clean(text).split("\n"):
         if not is_terminal() or width(row) <= columns():
             emit(row)
@@ -94,5 +94,5 @@ def _safe(text: str) -> str:
 
 
 def emit(text: str) -> None:
-    """Print a line that is safe already."""
+    """Print a line that has already been cleaned."""
     click.echo(text)

@@ -224,7 +224,7 @@ class Workflows:
         if workflow is None:
             raise NoSuchWorkflow(
                 f"{choice.why} in {view.root}",
-                hint="`holdfast start NAME` begins one; workflow_list has those that are not active.",
+                hint="Start one with `holdfast start NAME`; workflow_list shows those that are not active.",
             )
         plan = restore.reading_of(view, workflow, "now")
         text = restore.text(view, workflow, "now", plan)

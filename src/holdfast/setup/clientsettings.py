@@ -209,8 +209,8 @@ class Scopes(NamedTuple):
                 hint=f"Set HOME, or {AGENT_VARIABLES[client.name].home} as for {client.title} itself.",
             )
         raise IllegalMove(
-            f"Holdfast was not tested with hooks of {client.title} in --scope {scope}",
-            hint=f"It was in {' and '.join(client.files)}: {client.command('install', 'user')}",
+            f"Holdfast is not tested with {client.title}'s hooks in --scope {scope}",
+            hint=f"Use --scope {' or '.join(client.files)}: {client.command('install', 'user')}",
         )
 
     def after(self, changed: ClientSettings) -> Scopes:

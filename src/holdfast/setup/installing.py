@@ -143,7 +143,7 @@ def install(change: Change, state_dir: str | None) -> str | None:
     if state_dir is None:
         raise HoldfastError(
             "no folder is known for a copy of the settings",
-            hint="Set HOME or XDG_STATE_HOME. Nothing was changed.",
+            hint="Nothing was changed. Set HOME or XDG_STATE_HOME.",
         )
     before, copy = change.before, _copy_of(change.before, state_dir)
     try:
@@ -195,8 +195,8 @@ def _carry_out(change: Change) -> None:
 def _refuse_if_changed(before: ClientSettings) -> None:
     now = clientsettings.read(before.path, before.client)
     if (now.exists, now.raw) != (before.exists, before.raw):
-        cause = f"{before.path} was changed by somebody else at this moment"
+        cause = f"{before.path} was changed by another process just now"
         raise HoldfastError(cause, hint="Nothing was written there. Run the command again.")
     if now.exists and not os.access(before.path, os.W_OK):
-        cause = f"{before.path} may not be written"
-        raise HoldfastError(cause, hint="Nothing was changed. See its permissions.")
+        cause = f"{before.path} is read-only"
+        raise HoldfastError(cause, hint="Nothing was changed. Check its permissions.")

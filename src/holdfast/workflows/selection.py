@@ -209,7 +209,7 @@ def find(workflows: Sequence[Workflow], name: str) -> Workflow:
     if found:
         names = ", ".join(f"{workflow.name!r} ({handles(workflow)[0]})" for workflow in found)
         raise NoSuchWorkflow(
-            f"{name!r} could be any of {names}", hint="What stands in brackets is a name, too."
+            f"{name!r} could be any of {names}", hint="The names in brackets work too."
         )
     names = ", ".join(repr(workflow.name) for workflow in workflows)
     raise NoSuchWorkflow(f"no workflow is called {name!r}", hint=f"There are: {names or 'none'}.")

@@ -156,7 +156,7 @@ def test_exit_codes_and_other_files(holdfast_project: Project) -> None:
     other = project.write("other.json", '{"status": "running"}')
     done = project.run("inspect", str(other), check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no workflow format" in done.stderr
+    assert "not in a workflow format" in done.stderr
     assert project.run("inspect", "missing.json", check=False).returncode == 1
     torn = project.write("untracked/workflow-state/x/state-x-20251209_143052.json", '{"work')
     done = project.run("inspect", "--json", str(torn), check=False)

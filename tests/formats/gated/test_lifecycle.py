@@ -428,7 +428,7 @@ def test_a_start_writes_all_that_the_document_names(holdfast_project: Project) -
 @pytest.mark.parametrize("slug", ["", ".", "..", "../x", "a/b", ".git", "A", "x" * 65, "a b", "ä"])
 def test_a_slug_becomes_no_other_path(slug: str, holdfast_project: Project) -> None:
     """It is a folder's name below workflow/, and nothing else."""
-    with pytest.raises(IllegalMove, match="is not a slug"):
+    with pytest.raises(IllegalMove, match="is not a valid slug"):
         FORMAT.start(place(holdfast_project), slug, title="x", description="x")
     assert not (holdfast_project.root / "workflow").exists()
 

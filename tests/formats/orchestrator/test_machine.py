@@ -190,7 +190,7 @@ def test_a_pause_stops_everything_but_its_end() -> None:
     """And what can be decided during it."""
     state = after(APPROVE, BEGIN, PAUSE)
     for move in (DONE, ITERATE, BEGIN, PAUSE, APPROVE, partial(moves.warn, text="x")):
-        with pytest.raises(IllegalMove, match="is paused since"):
+        with pytest.raises(IllegalMove, match="has been paused since"):
             move(state, at(9))
     assert moves.fail(state, at(9), "no way").orchestrator.status == "failed"
     assert moves.extend(state, at(9), "more", max_cost="$11").safety_bounds.max_cost == "$11"

@@ -6,7 +6,7 @@ written is written inside the lock, on what was looked at in there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ from holdfast.formats.engine.workflow import (
     unless_numbered,
 )
 from holdfast.records import ledger
-from holdfast.text.plaintext import one_line
+from holdfast.text.plaintext import counted, one_line
 
 
 class Canonical(StateFormat[State, Merged, View]):
@@ -288,7 +288,7 @@ class Canonical(StateFormat[State, Merged, View]):
         tombstone, left = lifecycle.complete(place, workflow.key, how, force=force)
         line = f"Workflow {how}: {workflow.name}. Its last state is in {tombstone.archive}"
         lines, was = (
-            [line, *(f"It was left with {in_words(phase)}" for phase in left)],
+            [line, *(f"It was left with {line}" for line in all_in_words(left))],
             workflow.briefing,
         )
         if workflow.standing != "finished":
@@ -325,6 +325,7 @@ class Canonical(StateFormat[State, Merged, View]):
 _TOLD_OF_COPIES = 20
 _ALL_DONE = "all done: `holdfast complete`"
 _NAMED = 5  # open boxes of one phase
+_NAMED_PHASES = 3
 _KEPT_WITH = ("holdfast phase next", "holdfast remind", "holdfast context")
 _ATTEMPTS = 5  # to save a state that somebody writes at the same moment
 
@@ -376,8 +377,15 @@ def retire(place: Place, file: StateFile) -> None:
     store.forget(file.path)
 
 
+def all_in_words(left: Sequence[LeftPhase]) -> list[str]:
+    """The open boxes of the phases *left* behind: the first few phases, then how many more there are."""
+    more = len(left) - _NAMED_PHASES
+    others = [f"open boxes in {counted(more, 'more phase')}"] if more > 0 else []
+    return [*map(in_words, left[:_NAMED_PHASES]), *others]
+
+
 def in_words(phase: LeftPhase) -> str:
-    """Which boxes of *phase* are open, and before which gate."""
+    """The open boxes of *phase*, and its gate."""
     named = "; ".join(one_line(item, 100) for item in phase.open_items[:_NAMED])
     more = len(phase.open_items) - _NAMED
     gate = f"; its gate: {one_line(phase.gate, 200)}" if phase.gate else ""

@@ -95,13 +95,13 @@ class Merged(NamedTuple):
 
     @property
     def phase_trouble(self) -> str:
-        """Why nobody can tell the phase, where the one that is kept is only what a state begins with."""
+        """Why the phase is unknown; empty unless the saved one is only a new state's default."""
         phase, said = self.state.phase, self.declarations
         stated = any(source.phase and source.phase.current for source in said)
         if (phase.current, phase.total) != (1, 1) or stated:
             return ""
         unread = next((source.path for source in said if source.phase_unreadable), None)
-        return f"{unread} does not say it readably" if unread else ""
+        return f"{unread} has a phase that cannot be read" if unread else ""
 
     @property
     def has_phases(self) -> bool:

@@ -432,13 +432,13 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             again = self.kind.parse(encoded)
         except ValueError as error:
             raise IllegalMove(
-                f"the state could not be read again: {error}",
-                hint="Put nested or long data into files, and give their paths.",
+                f"the state could not be read back: {error}",
+                hint="Put nested or long data in files and give their paths.",
             ) from error
         if len(encoded) > LARGEST:
             raise IllegalMove(
                 f"the state would be larger than {LARGEST // 2**20} MB",
-                hint="Put texts into files, and give their paths.",
+                hint="Put long texts in files and give their paths.",
             )
         return self.kind.loaded(path, encoded, place.now.timestamp(), again)
 

@@ -225,7 +225,7 @@ def unreadable(
             )
     return lines + [
         f"{store.relative(file.path)} could not be read: {file.reason}"
-        + "; correct it, or begin the workflow anew" * (file.kind != "missing")
+        + ("" if file.kind == "missing" else "; correct it, or begin the workflow anew")
         for file in unusable
         if file.is_ours
     ]

@@ -80,8 +80,8 @@ def folder_for_new(store: Store, slug: str) -> Path:
     """The folder of a feature to be started; *slug* came from a command line."""
     if not _SLUG.fullmatch(slug):
         raise IllegalMove(
-            f"{slug!r} is not a slug of a feature",
-            hint="Lower-case letters, digits and hyphens, at most 64: user-auth.",
+            f"{slug!r} is not a valid slug",
+            hint="Use at most 64 lower-case letters, digits and hyphens, as in user-auth.",
         )
     return store.root / FOLDER / slug
 
@@ -89,7 +89,7 @@ def folder_for_new(store: Store, slug: str) -> Path:
 def folder_of(store: Store, slug: str) -> Path:
     """The folder of a feature that exists: others choose names that we would not."""
     if slug[:1] in {"", "."} or {"/", "\\", "\0"} & set(slug):
-        raise IllegalMove(f"{slug!r} is not the name of a folder", hint="See holdfast list.")
+        raise IllegalMove(f"{slug!r} is not a folder name", hint="List them: holdfast list")
     return store.root / FOLDER / slug
 
 

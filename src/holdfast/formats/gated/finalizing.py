@@ -104,7 +104,7 @@ def refuse_unready(root: Path) -> None:
         raise IllegalMove("git is not installed", hint="Leave out --branch and --commit.")
     if git.answer(str(root), "rev-parse", "--git-dir") is None:
         raise IllegalMove(
-            f"{root} is in no git repository",
+            f"{root} is not in a git repository",
             hint="Leave out --branch and --commit, or begin one: git init",
         )
 
@@ -121,15 +121,15 @@ def refuse_uncommittable(root: Path, *paths: str) -> None:
         head = f"{what.replace('-', '_').upper()}_HEAD"
         if git.answer(str(root), "rev-parse", "--verify", "--quiet", head) is not None:
             raise IllegalMove(
-                f"a {what} is under way", hint=f"End it first: git commit, or git {what} --abort"
+                f"a {what} is under way", hint=f"Finish it first: git commit, or git {what} --abort"
             )
     if git.answer(str(root), "ls-files", "--unmerged"):
-        raise IllegalMove("git has files that are not merged", hint="See git status.")
+        raise IllegalMove("git has unmerged files", hint="Merge them first; git status lists them.")
     ignored = [path for path in paths if git.ignores(str(root / path))]
     if ignored:
         raise IllegalMove(
             f"git ignores {', '.join(ignored)}",
-            hint="Take that out of .gitignore, or leave out --commit.",
+            hint="Remove them from .gitignore, or leave out --commit.",
         )
 
 

@@ -202,7 +202,7 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
             finalize = f"holdfast gate finalize -w {shlex.quote(str(workflow.handle))}"
             return (f"The docs of {workflow.name!r} are still to be published: {finalize}",)
         changed = self.change(place, workflow.key, moves.complete)
-        how = f"Workflow completed: {workflow.name}. Its docs are published by: holdfast gate finalize"
+        how = f"Workflow completed: {workflow.name}. Publish its docs: holdfast gate finalize"
         return how, *changed.lines
 
     # Inspecting, by the document's validation rules. Restoring is more tolerant.
@@ -259,7 +259,7 @@ def refuse_taken(store: Store, folder: Path) -> None:
     there = next((path for path in taken if os.path.lexists(path)), None)
     if there:
         raise IllegalMove(
-            f"{folder.name!r} is begun already: there is {store.relative(there)}",
+            f"{folder.name!r} has already started: {store.relative(there)}",
             hint=f"See where it stands: holdfast gate status -w {folder.name}. Or choose another slug; "
             f"where it was cancelled, the slug is free again once {store.relative(folder)} is gone.",
         )

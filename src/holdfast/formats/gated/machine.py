@@ -174,7 +174,7 @@ class Content:
             self.refuse_over()
             raise IllegalMove(
                 f"{state.name!r} is {state.status.replace('_', ' ')}; {event} is not possible now",
-                hint="See what is possible: holdfast gate status",
+                hint="See the possible moves: holdfast gate status",
             )
         state.status = after  # type: ignore[assignment]  # a word of the table
 
@@ -193,7 +193,7 @@ class Content:
         if state.over:
             raise IllegalMove(
                 f"{state.name!r} is {state.status}",
-                hint="Its docs are published by: holdfast gate finalize"
+                hint="Publish its docs: holdfast gate finalize"
                 if state.status == "completed"
-                else "Another feature: holdfast gate start",
+                else "Start another feature: holdfast gate start",
             )

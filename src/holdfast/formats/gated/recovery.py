@@ -121,7 +121,7 @@ def propose(place: Place, slug: str) -> Proposal:
         folder = files.workspace(slug)
         raise IllegalMove(
             f"{folder}/{files.DESCRIPTION} is missing, so nothing proves that {folder} is a workflow",
-            hint="Write it again, with the feature's title as its heading, and give this again.",
+            hint="Write it again with the feature's title as its heading, and rerun the command.",
         )
     rebuilding.rebuild_all(state, *described)
     return rebuilding.proposal
@@ -134,7 +134,7 @@ def recover(place: Place, slug: str, agreed: Proposal) -> list[str]:
         if propose(place, slug) != agreed:
             raise IllegalMove(
                 f"the files of {slug!r} changed meanwhile",
-                hint="Nothing was written. Run the command again, and look at what it shows.",
+                hint="Nothing was written. Run the command again and check what it shows.",
             )
         state = agreed.state or files.readable_state(files.read(store, folder))
         replaced = [folder / phase / files.STATUS for phase in agreed.statuses]

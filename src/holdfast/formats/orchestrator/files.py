@@ -220,7 +220,7 @@ def refuse_foreign(there: Unusable) -> None:
     if not there.is_ours:
         raise IllegalMove(
             f"{STATE} is {there.reason}",
-            hint=f"It is left alone. See what it is: holdfast inspect {STATE}",
+            hint=f"It was not changed. Inspect it: holdfast inspect {STATE}",
         )
 
 

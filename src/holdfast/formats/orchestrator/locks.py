@@ -123,7 +123,7 @@ def release(
             holder = next((lock.described(now) for lock in there if lock.path == path), "")
             raise IllegalMove(
                 f"{one_line(path)} is {f'held by {holder}' if holder else 'not locked'}",
-                hint="Nothing was unlocked." + (" To do it anyway: --force" * bool(holder)),
+                hint=f"Nothing was unlocked.{' To do it anyway: --force' if holder else ''}",
             )
         file.locks = [lock for lock in file.locks if lock not in given]
         store.write(store.root / files.LOCKS, file.encode())

@@ -41,12 +41,12 @@ def when(*statuses: str, while_paused: bool = False) -> Callable[[State, str], N
         if state.over:
             raise IllegalMove(
                 f"{state.name!r} is {status}",
-                hint="Archive it and start another one: holdfast orchestrate archive, then start.",
+                hint="Archive it, then start another: holdfast orchestrate archive",
             )
         if pause and not while_paused:
             raise IllegalMove(
-                f"{state.name!r} is paused since {': '.join(pause)}",
-                hint="Go on first: holdfast orchestrate resume",
+                f"{state.name!r} has been paused since {': '.join(pause)}",
+                hint="Resume it first: holdfast orchestrate resume",
             )
         if statuses and status not in statuses:
             expected = " or ".join(statuses)
@@ -157,7 +157,7 @@ def review(state: State, _at: str) -> None:
     if run.current_phase + 1 < run.total_phases:
         raise IllegalMove(
             f"phase {run.current_phase + 1} of {run.total_phases} is not the last one",
-            hint="Go on to the next one: holdfast orchestrate phase",
+            hint="Go to the next one: holdfast orchestrate phase",
         )
     run.status = "reviewing"
     run.outer_ralph = True
@@ -203,7 +203,7 @@ def pause(state: State, at: str, reason: str) -> None:
 def resume(state: State, at: str) -> None:
     """The pause is over."""
     if limits.pause(state) is None:
-        raise IllegalMove(f"{state.name!r} is not paused", hint="See holdfast orchestrate status.")
+        raise IllegalMove(f"{state.name!r} is not paused", hint="See: holdfast orchestrate status")
     limits.end_pause(state, at)
 
 
@@ -212,7 +212,7 @@ def extend(state: State, at: str, /, reason: str, **bounds: str | None) -> None:
     """Raise limits of the run, for a REASON that goes into its warnings."""
     given = {bound: text for bound in LIMITS if (text := bounds.get(bound))}
     if not given:
-        raise IllegalMove("no limit is given", hint="--max-cost, --max-time or --max-iterations.")
+        raise IllegalMove("no limit is given", hint="Use --max-cost, --max-time, --max-iterations.")
     for bound, text in given.items():
         before = getattr(state.safety_bounds, bound)
         limit = _limit(bound, text, before)
@@ -243,7 +243,7 @@ def _limit(bound: Bound, text: str, before: str | int | None = None) -> str | in
         raise IllegalMove(f"{bound}: a limit of 0 allows nothing")
     if before is not None and limit <= parse(str(before)):
         raise IllegalMove(
-            f"{bound} is {before}; {write(limit)} is not more", hint="Give a higher one."
+            f"{bound} is {before}; {write(limit)} is not more", hint="Give a higher limit."
         )
     return write(limit)
 
@@ -267,7 +267,7 @@ def check(
     if not any(conflict.values()):
         return
     if not task:
-        raise IllegalMove("no task is current", hint="Say which one was checked: --task 2.1")
+        raise IllegalMove("no task is current", hint="Give the task that was checked: --task 2.1")
     found = {
         what: needed(text, f"--{what.removesuffix('_type')}") for what, text in conflict.items()
     }
@@ -290,13 +290,13 @@ def warn(state: State, _at: str, text: str) -> None:
 def milestone(state: State, at: str, url: str, phase: int, name: str) -> None:
     """A completed *phase*, counted from 0, has its issue."""
     if not url.startswith(("https://", "http://")) or len(url.split()) != 1:
-        raise IllegalMove(f"{url!r} is not the address of an issue", hint="https://…")
+        raise IllegalMove(f"{url!r} is not the address of an issue", hint="Give its URL: https://…")
     if not 0 <= phase < state.orchestrator.total_phases:
         raise IllegalMove(f"there is no phase {phase + 1} of {state.orchestrator.total_phases}")
     if state.pending_in(phase) or phase > state.phase:
         raise IllegalMove(f"phase {phase + 1} is not completed yet")
     if any(known.phase == phase for known in state.milestones):
-        raise IllegalMove(f"phase {phase + 1} has its milestone")
+        raise IllegalMove(f"phase {phase + 1} already has a milestone")
     entry = model.Milestone(phase=phase, name=needed(name, "the name"), completed=at, issue_url=url)
     state.milestones = [*state.milestones, entry]
 

@@ -136,7 +136,7 @@ def to_approve(place: Place, state: State) -> Plan:
     if may_open:
         return listed
     raise IllegalMove(
-        f"{run.task_doc} is missing or lies outside the project, so it is not opened",
+        f"{run.task_doc} is missing or outside the project, so it was not opened",
         hint=f"Name it: holdfast orchestrate approve-plan --doc {run.task_doc}",
     )
 

@@ -39,8 +39,8 @@ def start_task(state: State, at: str, task: str | None = None, *, no_agent: bool
     begun = _of_phase(state, task) if task else _next(state)
     for agent in state.workers_on(begun.task):
         raise IllegalMove(
-            f"task {begun.task} is worked on already by a {agent.type} since {agent.started}",
-            hint="Do not dispatch it again. Where that agent is gone: holdfast orchestrate agent reap",
+            f"task {begun.task} has had a {agent.type} at work since {agent.started}",
+            hint="Do not dispatch it again. If that agent is gone: holdfast orchestrate agent reap",
         )
     used = limits.iterations(state).get(begun.task, 0)  # by one that is gone
     if not no_agent:
@@ -58,7 +58,7 @@ def _next(state: State) -> PendingTask:
     what = f"all that are left are worked on: {busy}" if here else "all are completed"
     raise IllegalMove(
         f"no task of phase {state.phase + 1} is waiting; {what}",
-        hint="" if here else "Go on: holdfast orchestrate phase, or review after the last one",
+        hint="" if here else "Continue: holdfast orchestrate phase, or review after the last phase",
     )
 
 
@@ -76,7 +76,7 @@ def _of_phase(state: State, task: str) -> PendingTask:
     found = _pending(state, task)
     if found.phase != state.phase:
         raise IllegalMove(
-            f"task {task} belongs to phase {found.phase + 1}, and phase {state.phase + 1} is current",
+            f"task {task} belongs to phase {found.phase + 1}; the current phase is {state.phase + 1}",
             hint="A phase begins when all tasks before it are completed: holdfast orchestrate phase",
         )
     return found
@@ -96,8 +96,8 @@ def iterate(state: State, _at: str, task: str | None = None) -> None:
         agents, is_current = state.workers_on(worked_on.task), worked_on == state.current
         if not (agents or is_current):
             raise IllegalMove(
-                f"nobody works on task {worked_on.task}",
-                hint=f"Begin it first: holdfast orchestrate task-start {worked_on.task}",
+                f"no agent works on task {worked_on.task}",
+                hint=f"Start it first: holdfast orchestrate task-start {worked_on.task}",
             )
     for agent in agents:
         agent.iteration += 1
@@ -109,7 +109,7 @@ def _current(state: State) -> PendingTask:
     busy = [pending.task for pending in state.left if state.workers_on(pending.task)]
     if state.current is None or len(busy) > 1:
         what = f"tasks {', '.join(busy)} are worked on" if busy else "no task is worked on"
-        raise IllegalMove(what, hint="Say which one is meant by its id.")
+        raise IllegalMove(what, hint="Give its id.")
     return state.current
 
 
@@ -131,13 +131,13 @@ def complete_task(
     done = _of_phase(state, task or _current(state).task)
     if not (task or state.is_begun(done.task)):
         raise IllegalMove(
-            f"nobody works on task {done.task}, as far as is noted",
-            hint=f"If it is done anyway: holdfast orchestrate task-done {done.task}",
+            f"no agent is recorded for task {done.task}",
+            hint=f"If it is done: holdfast orchestrate task-done {done.task}",
         )
     if unmet and not force:
         raise IllegalMove(
             f"task {done.task} does not meet {', '.join(unmet)}, so it is not completed successfully",
-            hint="Go on with it until it does; or ask the person, and complete it with --force.",
+            hint="Work on it until it does, or ask the person and complete it with --force.",
         )
     spent = amount(model.parse_money, cost) if cost is not None else Decimal(0)
     was_current = done == state.current
@@ -194,13 +194,15 @@ def start_agent(state: State, at: str, kind: str, task: str) -> None:
     task = needed(task, "the task")
     if any(agent.type == kind and agent.task == task for agent in state.active_agents):
         raise IllegalMove(
-            f"a {kind} is at work on task {task} already",
-            hint="Do not send a second one. If it is gone: holdfast orchestrate agent done "
+            f"a {kind} is already at work on task {task}",
+            hint="Do not dispatch a second one. If it is gone: holdfast orchestrate agent done "
             f"--task {task} --type {kind}, or agent reap.",
         )
     if kind == EXECUTOR:
         if state.completed(task):
-            raise IllegalMove(f"task {task} is completed", hint="See holdfast orchestrate status.")
+            raise IllegalMove(
+                f"task {task} is completed", hint="Check it: holdfast orchestrate status"
+            )
         limits.refuse_stopped(state, at)
     _add_agent(state, at, kind, task, 0)
 
@@ -239,7 +241,7 @@ def agent_meant(state: State, task: str | None, kind: str | None) -> Agent:
     names = ", ".join(f"{agent.type} on {agent.task}" for agent in found or state.active_agents)
     if not found:
         raise IllegalMove("there is no such agent", hint=f"At work: {names or 'none'}.")
-    raise IllegalMove(f"several agents are meant: {names}", hint="Say which: --task and --type.")
+    raise IllegalMove(f"several agents match: {names}", hint="Choose one with --task and --type.")
 
 
 # Signs of life.

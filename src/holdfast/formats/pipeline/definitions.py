@@ -189,7 +189,7 @@ def defined(store: Store, name: str) -> Definition:
                 return read(path)
     there = ", ".join([*BUILT_IN, *sorted({path.stem for path in paths(store.root)})])
     raise NoSuchWorkflow(
-        f"no workflow is defined as {name!r}",
+        f"there is no workflow definition {name!r}",
         hint=f"There are: {there}. Define one: holdfast pipeline define FILE",
     )
 

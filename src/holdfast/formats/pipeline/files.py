@@ -299,7 +299,7 @@ def find(store: Store, workflow_id: str) -> StateFile:
         if not is_session_copy(store, file):
             return file
     raise NoSuchWorkflow(
-        f"no workflow has the id {workflow_id!r}", hint="See holdfast pipeline list."
+        f"no workflow has the id {workflow_id!r}", hint="List them: holdfast pipeline list"
     )
 
 

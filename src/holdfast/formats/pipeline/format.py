@@ -201,7 +201,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         """It is completed by its last step, and by nothing else."""
         raise IllegalMove(
             f"{workflow.name!r} is completed by its last step",
-            hint="See what comes next: holdfast pipeline next. To give it up: holdfast pipeline cancel",
+            hint="Show the next step: holdfast pipeline next. To cancel it: holdfast pipeline cancel",
         )
 
     # Inspecting.

@@ -170,8 +170,8 @@ def define(place: Place, file: Path, definition: Definition, *, replace: bool = 
         there = [other for other in definitions.paths(place.root) if other.stem == definition.name]
         if there and not replace and (there != [path] or read_file(path, LARGEST)[0] != data):
             raise IllegalMove(
-                f"{definition.name!r} is defined already, in {store.relative(there[0])}",
-                hint="To replace it: --replace",
+                f"{definition.name!r} is already defined in {store.relative(there[0])}",
+                hint="Replace it with --replace.",
             )
         store.write(path, data)
         for other in there:

@@ -69,7 +69,7 @@ def update(
     if status == "failed" and state.workflow_type == PLANNING:
         raise IllegalMove(
             f"{state.title(step)} of a planning cannot fail",
-            hint="Go on with it, or give the planning up: holdfast pipeline cancel --reason WHY",
+            hint="Continue it, or cancel the planning: holdfast pipeline cancel --reason WHY",
         )
     if status == "in_progress" and step.status == "pending":
         _refuse_too_early(state, step)
@@ -97,7 +97,7 @@ def approve(
     if defined.selects_variant and not (selected_variant or "").strip():
         raise IllegalMove(
             f"{state.title(step)} is approved by selecting a variant",
-            hint="Say which one: --variant A, or selected_variant.",
+            hint="Give it: --variant A, or selected_variant.",
         )
     if selected_variant and defined.approval_type and not defined.selects_variant:
         raise IllegalMove(
@@ -134,7 +134,7 @@ def resume(state: State, at: str, number: int | None = None) -> None:
     if state.status == "completed" and number is None:
         raise IllegalMove(
             f"{state.workflow_id} is completed",
-            hint="To repeat a part of it, say from which step: --from N",
+            hint="To repeat part of it, give the first step: --from N",
         )
     state.status = "in_progress"
     _clear(state, "completed_at", "cancelled_at", "cancellation_reason")
@@ -228,7 +228,7 @@ def _awaited(state: State, step: Step) -> Approval:
         waiting = [state.title(other) for other in state.steps if state.awaits_approval(other)]
         raise IllegalMove(
             f"{state.title(step)} does not wait for an approval; it is {step.status}",
-            hint=f"Waiting is {', '.join(waiting)}." if waiting else "No step waits for one.",
+            hint=f"Waiting: {', '.join(waiting)}." if waiting else "No step waits for approval.",
         )
     if step.human_approval is None:
         step.human_approval = Approval(required=True)
@@ -270,7 +270,7 @@ def _complete_work(state: State, step: Step, at: str, status: str) -> None:
     if status == "waiting_approval":
         raise IllegalMove(
             f"{state.title(step)} needs no approval",
-            hint="Give it the status completed when it is.",
+            hint="Set its status to completed when it is done.",
         )
     _complete(step, at)
 

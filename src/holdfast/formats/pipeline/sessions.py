@@ -87,8 +87,8 @@ def create(place: Place, name: str) -> None:
     with FORMAT.locked(place):
         if folder.is_dir():
             raise IllegalMove(
-                f"session {name!r} is there already",
-                hint=f"Work in it with --session {name}, or create one of another name.",
+                f"session {name!r} already exists",
+                hint=f"Use it with --session {name}, or choose another name.",
             )
         place.store.make_folder(folder)
         FORMAT.update_indexes(place)
@@ -122,8 +122,8 @@ def commit(place: Place, name: str) -> tuple[list[StateFile], list[Path]]:
         if not workflows:
             raise IllegalMove(
                 f"session {name!r} has nothing to commit",
-                hint="Its workflows are global already; holdfast pipeline session cancel "
-                f"{name} removes what it has kept.",
+                hint="Its workflows are global already. Remove its copies: holdfast pipeline session "
+                f"cancel {name}",
             )
         artefacts = [path for file in workflows for path in _artefacts(store, location, file)]
         copies = [(path, _target(store, location, path)) for path in artefacts]
@@ -207,9 +207,9 @@ def _refuse_to_replace(
         shown = ", ".join(map(store.relative, in_the_way[:3]))
         more = f" and {counted(len(in_the_way) - 3, 'other')}" if len(in_the_way) > 3 else ""
         raise IllegalMove(
-            f"something else lies at {shown}{more}",
-            hint="Nothing was committed. A commit replaces nothing: move away what is there, "
-            "or remove it, and commit again.",
+            f"a file is in the way at {shown}{more}",
+            hint="Nothing was committed, as a commit overwrites nothing. Move or remove what is "
+            "there, and commit again.",
         )
 
 

@@ -128,7 +128,7 @@ def path_for(store: Store, skill: str, text: str, called: str | None = None) -> 
     if not _SKILL.fullmatch(skill):
         raise IllegalMove(
             f"{skill!r} is not the name of a skill",
-            hint="Lower-case letters, digits and hyphens: dev, tdd.",
+            hint="Use lower-case letters, digits and hyphens, as in dev or tdd.",
         )
     hashed = text if called is None else f"{text} as {called}"
     return store.root / ACTIVE / f"{skill}-{hash_of(hashed)}.json"

@@ -128,9 +128,9 @@ def _refuse_taken(place: Place, path: Path, taken: StateFile | None) -> None:
         where = f", in phase {phase.name!r}" if phase else ""
         raise IllegalMove(
             f"{taken.name!r} is kept already in {place.store.relative(taken.path)}{where}",
-            hint="Go on with it: holdfast skill resume. A second one, such as for another task "
-            "of the same feature, needs a name of its own: --as NAME. "
-            "--fresh begins anew in its place.",
+            hint="Continue it: holdfast skill resume. For a second one, such as another task of "
+            "the same feature, give --as NAME. "
+            "To replace it, give --fresh.",
         )
 
 
@@ -236,7 +236,7 @@ def _names(phases: Sequence[str]) -> list[str]:
     names = [needed(name, "a phase's name") for name in phases]
     if not names or len(set(names)) < len(names):
         raise IllegalMove(
-            "such a skill needs its phases, each with a name of its own",
+            "this skill needs phases with distinct names",
             hint='Give them in their order: --phases "design,build,test"',
         )
     return names

@@ -163,8 +163,8 @@ def complete(state: State, at: str, although: str | None = None) -> None:
         if left:
             raise IllegalMove(
                 f"{state.name!r} is not done: {', '.join(left)}",
-                hint="Finish that, or say why it ends anyway: holdfast skill complete "
-                "--force REASON. To give it up: holdfast skill abandon",
+                hint="Finish that, or complete it with a reason: holdfast skill complete "
+                "--force REASON. To abandon it: holdfast skill abandon",
             )
     state.workflow.status = "completed"
     state.workflow.completed_at = at
@@ -249,9 +249,9 @@ def start_phase(state: State, at: str, phase: str | None = None) -> None:
             hint="Complete it first: holdfast skill phase complete",
         )
     if not waiting:
-        raise IllegalMove("no phase is left", hint="End the workflow: holdfast skill complete")
+        raise IllegalMove("no phase is left", hint="Complete the workflow: holdfast skill complete")
     if phase is not None and phase != waiting[0].name:
-        raise IllegalMove(f"{phase!r} is not the next phase", hint=f"That is {waiting[0].name!r}.")
+        raise IllegalMove(f"{phase!r} is not the next phase", hint=f"Next: {waiting[0].name!r}.")
     enter(state, waiting[0], at)
 
 
@@ -265,8 +265,8 @@ def complete_phase(
         raise IllegalMove(f"the current phase is {current.name!r}, not {phase!r}")
     waiting = _in(state, "pending")
     if current.status == "completed" and not waiting:
-        ends = "A cycle goes on with: holdfast skill tdd next. " * (current.name == "commit")
-        hint = f"{ends}The workflow ends with: holdfast skill complete"
+        cycle = "Start another cycle: holdfast skill tdd next. " if current.name == "commit" else ""
+        hint = f"{cycle}End the workflow: holdfast skill complete"
         raise IllegalMove(f"phase {current.name!r} is completed", hint=hint)
     # One that a hand has completed only lacks that the next one begins.
     if current.status != "completed":
@@ -371,7 +371,7 @@ def complete_step(state: State, at: str, step: str | None = None) -> None:
             hint="Complete the phase: holdfast skill phase complete",
         )
     if step is not None and step != left[0]:
-        raise IllegalMove(f"{step!r} is not the current step", hint=f"That is {left[0]!r}.")
+        raise IllegalMove(f"{step!r} is not the current step", hint=f"Current: {left[0]!r}.")
     if left[0] in state.checkpoints:
         raise IllegalMove(
             f"step {left[0]!r} is done by its checkpoint",

@@ -42,7 +42,7 @@ def add_tasks(state: State, at: str, descriptions: Sequence[str]) -> None:
     """Add tasks at the end."""
     phases = state.state_machine.phases
     if any(phase.name == EXECUTION and phase.status == "completed" for phase in phases):
-        raise IllegalMove(f"phase {EXECUTION!r} is completed", hint="Note it for another workflow.")
+        raise IllegalMove(f"phase {EXECUTION!r} is completed", hint="Add it to another workflow.")
     highest = max((state.number(task) for task in state.tasks), default=0)
     added = new_tasks(descriptions, highest + 1)
     state.tasks = [*state.tasks, *added]
