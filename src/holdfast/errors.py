@@ -13,7 +13,7 @@ AnyPath: TypeAlias = "str | PathLike[str]"
 class HoldfastError(Exception):
     """A cause, and where it helps, a next step. The command line prints both; hooks log them."""
 
-    exit_code = 1  # of a command that fails for it
+    exit_code = 1  # a command's exit code for this error
 
     def __init__(self, cause: str, *, hint: str = "") -> None:
         super().__init__(cause)
@@ -26,7 +26,7 @@ class BadHookInput(HoldfastError):
 
 
 class _FileError(HoldfastError):
-    """What is wrong with a file."""
+    """A problem with a file."""
 
     said = "{path}: {reason}"
     advice = ""
@@ -51,13 +51,13 @@ class StateUnreadable(_FileError):
 
 
 class StateOutOfReach(StateUnreadable):
-    """The system did not let us read a file, which may be as good as ever: it stays where it is."""
+    """The system denied access to a file, which may be intact: it is left in place."""
 
     advice = "It was left as it is. Check its owner and the disk: ls -ld {path}"
 
 
 class StateLocked(HoldfastError):
-    """Somebody else held the lock for the whole time that we were willing to wait."""
+    """Another process held the lock for the whole wait."""
 
     def __init__(self, path: AnyPath, waited: float) -> None:
         super().__init__(
@@ -73,7 +73,7 @@ class StateUnwritable(_FileError):
 
 
 class StateChanged(_FileError):
-    """Somebody else wrote a state file between our look at it and our write; theirs stands."""
+    """Another process wrote a state file between our read and our write; its version stands."""
 
     said = "{path} was changed by another process just now"
     advice = "Nothing was changed by this command. Run it again."
@@ -87,7 +87,7 @@ class GitRefused(HoldfastError):
 
 
 class NewerRecord(HoldfastError):
-    """A record of ours that a newer Holdfast has written, and that is left alone."""
+    """A record written by a newer Holdfast, which is not changed."""
 
 
 class NoSuchWorkflow(HoldfastError):
@@ -99,7 +99,7 @@ class IllegalMove(HoldfastError):
 
 
 class DefinitionInvalid(HoldfastError):
-    """A file that is to define a workflow does not."""
+    """A workflow definition file is invalid."""
 
     def __init__(self, path: AnyPath, problems: tuple[str, ...]) -> None:
         listed = "".join(f"\n  {problem}" for problem in problems)

@@ -524,7 +524,8 @@ def test_uninstall_says_where_else_hooks_are(holdfast_project: Project, run: Run
     done = run("uninstall")
     file = settings(holdfast_project, "local")
     assert done.returncode == 0
-    assert "Nothing to do: " in done.stdout and "has no Holdfast hooks" in done.stdout
+    assert "Nothing to do: " in done.stdout
+    assert "has no Holdfast hooks" in done.stdout
     assert done.stderr == (
         f"holdfast: {file} also has Holdfast hooks: holdfast uninstall --scope local\n"
     )

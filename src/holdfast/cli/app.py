@@ -390,10 +390,7 @@ _ONE_WORD = re.compile(r"[\w./+-]+")
 
 
 class Move:
-    """A command that makes the move *step* on the workflow that *which* says.
-
-    *parameters* are the decorators of its options.
-    """
+    """A command that makes the move *step*; *parameters* are its options, *which* selects the workflow."""
 
     def __init__(
         self,

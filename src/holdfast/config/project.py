@@ -46,7 +46,7 @@ class Surroundings(NamedTuple):
     home: str | None = None
     pipeline_session: str | None = None  # HOLDFAST_SESSION: where new workflows of a pipeline go
     played: bool = False  # HOLDFAST_PLAYED: the events are played by `simulate`
-    capabilities: Capabilities = USUAL  # what whoever asks can take
+    capabilities: Capabilities = USUAL  # the caller's capabilities
     inputs: Inputs = UNRECORDED  # through which the disk is looked at
 
     @classmethod

@@ -65,7 +65,7 @@ def write(store: Store, name: str, changes: Sequence[Change]) -> None:
 
 
 def is_unfinished(store: Store, name: str) -> bool:
-    """Whether somebody was killed in the middle of a change."""
+    """Whether a process was killed in the middle of a change."""
     return store.inputs.leads_somewhere(_note(store, name))
 
 

@@ -239,5 +239,5 @@ def note(record: Ledger, key: str, by: Callable[[Notes], Notes]) -> None:
     before = record.workflows.get(key, {})
     after = by(before)
     if after != before:
-        record.workflows.pop(key, None)  # what is noted last comes last
+        record.workflows.pop(key, None)  # keep the latest last
         record.workflows[key] = after

@@ -26,7 +26,7 @@ _CUT = "<persisted-output>"  # what the client puts in place of a text that it f
 
 @dataclass
 class Compaction:
-    """The last one, and what the hooks of the session's new start said to the model."""
+    """The last compaction, and what the hooks then told the model."""
 
     at: str
     trigger: str
@@ -52,7 +52,7 @@ def last_compaction(path: Path) -> Compaction | None:
             raise StateUnreadable(path, "not a regular file")
         with path.open("rb") as lines:
             while line := lines.readline(_LONGEST_LINE):
-                # A transcript may be long, and most of its lines are none of our business.
+                # A transcript may be long; skip the lines that do not matter here.
                 if b'"compact_boundary"' not in line and b'"hook_' not in line:
                     continue
                 for record in ownjson.parse(line):
@@ -68,7 +68,7 @@ def last_compaction(path: Path) -> Compaction | None:
 
 
 def _note(compaction: Compaction, record: Mapping[str, object]) -> None:
-    """Add what *record* says of a hook of the new start to *compaction*."""
+    """Add a hook's result in *record* to *compaction*."""
     attachment = record.get("attachment")
     if not isinstance(attachment, dict):
         return
@@ -97,12 +97,12 @@ _GUIDANCE = (0, 0)  # in place of the number of a part and how many there are
 
 
 def pieces(compaction: Compaction) -> list[Piece]:
-    """The guidance and each part that it promised: whether it is there, or why not."""
+    """The guidance and each part that it announced: whether it arrived, or why not."""
     arrived: dict[tuple[int, int], list[str]] = {}
     for text in compaction.contexts:
         if (number := _number(text)) and not text.startswith(_CUT):
             arrived.setdefault(number, []).append(text)
-    # Without the guidance, what the parts themselves say.
+    # Without the guidance, go by the parts' own labels.
     promised = min(max((total for _, total in arrived), default=0), MOST_PARTS)
     if guidances := arrived.get(_GUIDANCE):
         promised = guidance.promised_parts(guidances[0])
@@ -116,7 +116,7 @@ def _number(text: str) -> tuple[int, int] | None:
 
 
 def _piece(compaction: Compaction, number: tuple[int, int], texts: Sequence[str]) -> Piece:
-    """What became of the piece *number*, of which *texts* arrived."""
+    """The fate of piece *number*, given the *texts* that arrived."""
     what, arguments = f"part {number[0]} of {number[1]}", f" --part {number[0]}"
     if number == _GUIDANCE:
         what, arguments = "guidance", ""

@@ -1,4 +1,4 @@
-"""How often a workflow was compacted, and what the last summary kept of it; in the project's record.
+"""How often a workflow was compacted, and what the last summary kept; stored in the project's record.
 
 Rule 1: a compaction is counted once, although it is reported by SessionStart(compact) and by PostCompact, in
         either order, and either may be missing. So each is counted by itself, and per session the
@@ -30,7 +30,7 @@ from holdfast.text.plaintext import one_line
 
 _KEY = "compactions"
 _RESTORED = "restored"
-_SESSIONS = 20  # that are counted one by one, by last use; the others are one number
+_SESSIONS = 20  # counted one by one, by last use; the rest share one number
 _NAMED = 3  # facts that are named one by one
 # Hooks that run side by side save a new workflow and count its compaction in no certain order: one that
 # finds no file yet cannot note when the workflow was created, and is told from its time instead.
@@ -57,7 +57,7 @@ class Check(BaseModel):
 
 @dataclass(frozen=True)
 class Survived:
-    """What a workflow has come through."""
+    """The compactions that a workflow has survived."""
 
     count: int = 0
     last: Check | None = None  # the last check of a summary
@@ -98,7 +98,7 @@ class _Times(BaseModel):
 
 
 class _Entry(BaseModel):
-    """The notes of one workflow on compactions."""
+    """One workflow's record of its compactions."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -114,7 +114,7 @@ class _Entry(BaseModel):
         return Survived(self.earlier + sum(it.count for it in self.sessions.values()), self.last)
 
     def add(self, session: str, event: Literal["starts", "summaries"]) -> None:
-        """Count one more *event* of *session*, which is now the one that was used last."""
+        """Count an *event* of *session*, now the most recently used."""
         times = self.sessions.pop(session, _Times())
         setattr(times, event, getattr(times, event) + 1)
         self.sessions[session] = times
@@ -154,7 +154,7 @@ def restores_in(folder: str) -> str:
 
 
 def _restores(folder: str, upto: Marks) -> tuple[list[Restore], dict[str, int]]:
-    """The restores that were noted after *upto*, and the new end of the log."""
+    """The restores logged after *upto*, and the log's new end."""
     lines, upto = sessionlog.added(restores_in(folder), upto, [_RESTORED])
     rows = [[line.get(field) for field in Restore._fields] for line in lines]
     found = [Restore(*map(str, row)) for row in rows if all(isinstance(text, str) for text in row)]
@@ -162,14 +162,14 @@ def _restores(folder: str, upto: Marks) -> tuple[list[Restore], dict[str, int]]:
 
 
 def survived(place: Place, workflow: Workflow) -> Survived:
-    """How many compactions *workflow* has come through, and the last check of a summary."""
+    """The number of compactions that *workflow* survived, and the last summary check."""
     entry = _current(ledger.notes_of(place.store, workflow.key), place, workflow)
     entry.add_restores(place, workflow)
     return entry.survived
 
 
 def lost(place: Place, workflow: Workflow) -> tuple[Fact, ...]:
-    """The facts of *workflow*, as it is now, that the summary checked last did not keep."""
+    """The current facts of *workflow* that the last checked summary lost."""
     last = _current(ledger.notes_of(place.store, workflow.key), place, workflow).last
     if last is None or not last.missing:
         return ()
@@ -199,7 +199,7 @@ def started(place: Place, workflow: Workflow, session: str | None, wait: float) 
 def summarised(
     place: Place, workflow: Workflow, session: str | None, found: Check | None, wait: float
 ) -> Survived:
-    """Note a PostCompact, and what was *found* in its summary."""
+    """Record a PostCompact, and what was *found* in its summary."""
 
     def change(entry: _Entry) -> None:
         entry.add(_id(session), "summaries")
@@ -220,7 +220,7 @@ def _note(
         entry.at = clock.iso(place.now)
         return {**notes, _KEY: entry.encode()}
 
-    if place.played:  # a simulation leaves no trace; its user's folder is one of its own
+    if place.played:  # a simulation leaves no trace; it has its own user folder
         return _read(changed(ledger.notes_of(place.store, workflow.key))).survived
     return _read(ledger.update_notes(place.store, workflow.key, wait, changed)).survived
 
@@ -241,7 +241,7 @@ def _current(notes: Mapping[str, Any], place: Place, workflow: Workflow) -> _Ent
 
 
 def _is_another(created_at: str, used_at: str, workflow: Workflow, place: Place) -> bool:
-    """Whether *workflow* is not the one of the notes, but a later one of its name."""
+    """Whether *workflow* is a later one with the same name as the one in the notes."""
     begun = workflow.created_at
     if begun is None or begun > place.now:  # not saved yet, or written by hand
         return False

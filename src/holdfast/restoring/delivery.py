@@ -1,6 +1,6 @@
-"""What the last restore of a session delivered, and what its agent has still to open by itself.
+"""What a session's last restore delivered, and which files its agent must still open.
 
-It is kept in the session's log. Standard library only: hooks of tool calls ask for it.
+Stored in the session's log. Standard library only: tool-call hooks load it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Delivery(NamedTuple):
     root: str
     workflow: str  # its key
     name: str
-    marks: Mapping[str, str]  # by real path: how each required file was
-    unread: Mapping[str, str]  # files that the agent has to open, real path -> as it is written
+    marks: Mapping[str, str]  # by real path: each required file's fingerprint
+    unread: Mapping[str, str]  # files that the agent must open, real path -> path as written
     sent: Mapping[str, tuple[int, int]]  # real path -> the first and the last part
     withheld: Mapping[str, str]  # real path -> why it was not sent
     state: str = ""  # the workflow's state file; empty when none was saved
@@ -37,10 +37,7 @@ class Delivery(NamedTuple):
     reminded: int = 0
 
     def left(self) -> list[str]:
-        """What is still to be opened, as it is written. What is gone by now does not count.
-
-        Neither does anything once the workflow's state file is gone: then it has ended.
-        """
+        """The unopened files, as written; not those deleted since, and none once the state file is gone."""
         if self.state and not os.path.exists(self.state):
             return []
         return [
@@ -50,7 +47,7 @@ class Delivery(NamedTuple):
         ]
 
     def asked_for(self, path: str) -> list[str]:
-        """The files still to be opened that *path* means, also where a link leads elsewhere by now."""
+        """The unopened files that *path* means, even if a link has moved since."""
         real = os.path.realpath(path)
         return [
             file
@@ -60,11 +57,11 @@ class Delivery(NamedTuple):
         ]
 
     def is_over(self, kind: str, most: int) -> bool:
-        """Whether the gate has "denied" or "reminded", as *kind* says, as often as it may."""
+        """Whether the gate has used up its *kind*: "denied" or "reminded"."""
         return (self.denied if kind == "denied" else self.reminded) >= most
 
     def fields(self) -> dict[str, object]:
-        """The fields of its log line. The id is a digest of the others, so that equal deliveries have equal ids."""
+        """The fields of its log line. The id is their digest, so equal deliveries have equal ids."""
         kept: dict[str, object] = {**self._asdict(), "opened": sorted(self.opened)}
         del kept["denied"], kept["reminded"]
         return {"id": digest(ownjson.encode(kept))[:16], **kept}
@@ -75,7 +72,7 @@ _BY_FILE = ("marks", "unread", "withheld", "sent")
 
 
 def recall(state_dir: str | None, session: str | None) -> Delivery | None:
-    """What was delivered to *session* last."""
+    """The last delivery to *session*."""
     lines = sessionlog.deliveries(state_dir, session)
     kept: dict[str, Any] = lines[0] if lines else {}
     kinds = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_BY_FILE, dict), "opened": list}
@@ -115,7 +112,7 @@ def _said(lines: Sequence[Mapping[str, object]], what: str) -> list[object]:
 def opened(
     state_dir: str | None, session: str | None, paths: Sequence[str], now: datetime
 ) -> list[str]:
-    """Note that the agent has opened *paths*, or need not; returns those that were asked for."""
+    """Record that the agent opened *paths*, or need not; returns those that were required."""
     due = recall(state_dir, session)
     if due is None:
         return []
@@ -132,6 +129,6 @@ def take_turn(state_dir: str | None, session: str | None, what: str, now: dateti
     """
     mine = own_name()
     if not sessionlog.append(state_dir, session, what, now, by=mine):
-        return sys.maxsize  # what cannot be counted must not be said again and again
+        return sys.maxsize  # if it cannot be counted, do not repeat it
     said = _said(sessionlog.deliveries(state_dir, session), what)
     return said.index(mine) + 1 if mine in said else len(said) + 1

@@ -50,13 +50,13 @@ class Situation(NamedTuple):
     observed: Sequence[str] = ()  # what hooks saw the session do, one line each
     others: Sequence[str] = ()  # one line each
     root: str = ""  # the project's, where it is not the one around the working directory
-    remarks: Sequence[str] = ()  # what went wrong with the state, in one line each
-    lost: Sequence[Fact] = ()  # what the summary that was checked last did not keep
+    remarks: Sequence[str] = ()  # problems with the state, one line each
+    lost: Sequence[Fact] = ()  # facts that the last checked summary lost
     room: Room = USUAL.room  # of all that is said here
 
 
 def for_model(briefing: Briefing, situation: Situation) -> str:
-    """The guidance, within the room that there is."""
+    """The guidance, within its budget."""
     room = situation.room
     lost, kept = _by_loss(briefing, situation.lost)
     head = _head(briefing, situation, len(lost))
@@ -93,7 +93,7 @@ def promised_parts(text: str) -> int:
 
 
 def _head(briefing: Briefing, situation: Situation, reminders: int) -> str:
-    """Where the workflow stands, and what the summary left out, *reminders* among it."""
+    """The workflow's status, and what the summary lost, including *reminders*."""
     name = one_line(briefing.name, _NAME)
     lines = [
         f"# {_ARRIVALS.get(situation.arrival, _ARRIVALS['now'])}: {name}",
@@ -111,7 +111,7 @@ def _head(briefing: Briefing, situation: Situation, reminders: int) -> str:
     if reminders:
         total = counted(len(briefing.reminders), "reminder")
         lost.append(f"{reminders} of {total} (marked below)")
-    if lost:  # the summary may be another one than the newest
+    if lost:  # it may not be the newest summary
         lines.append(f"The last summary that was checked did not keep: {'; '.join(lost)}.")
     return "\n".join(lines)
 
@@ -128,7 +128,7 @@ def _items(texts: Sequence[str], limit: int = _ITEM) -> list[str]:
 
 
 def _place(briefing: Briefing, before: str, after: str = "") -> str:
-    """In which phase the work is; its title stands between *before* and *after*."""
+    """The current phase; its title stands between *before* and *after*."""
     if briefing.phase_trouble:
         return f"a phase that is not known ({one_line(briefing.phase_trouble, _NAME)})"
     return f"phase {briefing.phase} of {briefing.phases}{_titled(briefing, before, after)}"
@@ -190,7 +190,7 @@ def _action(briefing: Briefing, situation: Situation) -> str:
 
 
 def notes(remarks: Sequence[str]) -> str:
-    """What the agent has to know of the state of a workflow, restored or not, in one line each."""
+    """Warnings about a workflow's state, restored or not, one line each."""
     lines = [one_line(remark, 300) for remark in remarks[:_NOTES]]
     lines += [f"{more} more: holdfast status"] if (more := len(remarks) - _NOTES) > 0 else []
     return "\n".join(f"Note: {line}" for line in lines)
@@ -204,14 +204,14 @@ def _continues(briefing: Briefing) -> str:
 
 
 def _left_open(briefing: Briefing) -> Iterator[str]:
-    """What a command went past, which is not done only because the work is further on."""
+    """The open boxes that a command skipped."""
     if briefing.left_open:
         left = "; ".join(one_line(line, 600) for line in briefing.left_open[:_NOTES])
         yield f"Not done yet, though the work went past it: {left}. The person is asked when."
 
 
 def _comes_next(briefing: Briefing) -> str:
-    """What the state asks for where that is not to go on in the phase; else empty."""
+    """The next step, if it is not to continue the phase; else empty."""
     if briefing.comes_next:
         return one_line(briefing.comes_next, 500)
     if briefing.phase_trouble:
@@ -223,7 +223,7 @@ def _comes_next(briefing: Briefing) -> str:
 
 
 def _reading_steps(plan: Plan) -> Iterator[str]:
-    """What is left to do about the required reading."""
+    """The agent's remaining steps for the required reading."""
     count = len(plan.parts)
     if count:
         where = "at the end of this" if plan.inline else "beside this"
@@ -259,7 +259,7 @@ def _named_again(items: Sequence[Item]) -> str:
 def _fit(sections: Sequence[tuple[str, list[str]]], room: Room) -> list[str]:
     """Every section, each list as long as its fair share of *room* allows.
 
-    The shortest sections are served first, so that what they do not need goes to the longer ones.
+    Room is given to the shortest sections first; the longer ones get what is left.
     """
     wanted = [(heading, lines) for heading, lines in sections if lines]
     shortest = sorted(wanted, key=lambda item: sum(room.taken(line) + 1 for line in item[1]))
@@ -272,7 +272,7 @@ def _fit(sections: Sequence[tuple[str, list[str]]], room: Room) -> list[str]:
 
 
 def _listed(heading: str, lines: list[str], room: Room, more: str) -> tuple[str, int]:
-    """As many *lines* as there is room for, and how many these are; *more* counts the others."""
+    """The *lines* that fit, and their number; *more* counts the rest."""
     left = room.most - room.taken(heading)
     for at, line in enumerate(lines):
         rest = len(lines) - at - 1
@@ -313,7 +313,7 @@ def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
 
 
 def reminder(workflow: str, unread: Sequence[str]) -> str:
-    """For the model, once, before its first change: what it has not opened yet."""
+    """Reminds the model, once, before its first change, of unopened files."""
     return (
         f'Required reading of the workflow "{one_line(workflow, _NAME)}" that was not sent and '
         f"has not been opened in this session:\n{_unread(unread)}\n"
@@ -322,7 +322,7 @@ def reminder(workflow: str, unread: Sequence[str]) -> str:
 
 
 def denial(workflow: str, unread: Sequence[str]) -> str:
-    """For the model, in place of its change: what is to be opened before."""
+    """Denies the model's change until it opens these files."""
     return (
         f'The workflow "{one_line(workflow, _NAME)}" requires these files to be opened with Read before '
         f"the next change; their text was not sent:\n{_unread(unread)}\n"
@@ -351,7 +351,7 @@ def acknowledgement(briefing: Briefing, verb: str = "restored") -> str:
 
 
 def for_person(briefing: Briefing, verb: str, opening: str = "") -> str:
-    """One line: which workflow, and where it stands; *opening* says the first part otherwise."""
+    """One line: the workflow and its status; *opening* replaces the first part."""
     line = opening or f"Workflow {verb}: {one_line(briefing.name, 120)}, {briefing.where}"
     line += _titled(briefing, " (", ")")
     if briefing.status != "in_progress" and (briefing.has_phases or opening):
@@ -374,7 +374,7 @@ def at_a_glance(briefing: Briefing, others: int) -> str:
 
 
 def in_one_line(briefing: Briefing) -> str:
-    """For the model at the start of a session: that there is one, and how to take it up."""
+    """For the model at a session's start: the workflow exists, and how to resume it."""
     comes_next = f"{said} " if (said := _comes_next(briefing)) else ""
     where = f", in {_place(briefing, ' (', ')')}" if briefing.has_phases else ""
     return (

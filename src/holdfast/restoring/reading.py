@@ -1,4 +1,4 @@
-"""Required reading: where each file is, whether it may be read, and its text cut into parts.
+"""Required reading: finds each file, checks that it may be read, and cuts its text into parts.
 
 The client caps what one hook may say, but caps each hook by itself. So the text is sent by several hooks,
 one a part; the main hook lays ready what they send (see `answers.parts`). Where an agent has no such hooks, there
@@ -33,12 +33,12 @@ ATTACHED = "the client itself sends it again, after each compaction"
 ONLY_NAMED = "only named"  # by the settings, or by the way that the session began
 _BYTES_A_UNIT = 4  # at most, in any encoding that text is kept in
 _LARGEST_MARKED = 8 * 1024 * 1024
-_LONGEST_FENCE = 200  # a longer one would leave no room for a line
+_LONGEST_FENCE = 200  # a longer fence would leave no room for text
 _SHOWN_BY_READ = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")  # though they are no text
 
 
 class Item(NamedTuple):
-    """One required file, and what became of it."""
+    """One required file, and how it was sent."""
 
     path: str  # as it is written, without its @
     real: str = ""  # where that leads
@@ -50,27 +50,24 @@ class Item(NamedTuple):
 
     @property
     def version(self) -> str:
-        """Tells one edition of the file from another, in few letters."""
+        """A short fingerprint of the file's content."""
         return self.digest[:8]
 
     @property
     def can_be_opened(self) -> bool:
-        """Whether an agent that has not been sent the text could read it all the same.
-
-        What lies outside does not count: a repository's word is no reason to go and read there.
-        """
+        """Whether the agent may open the file itself; never one outside the project on a repository's word."""
         if self.parts is not None or self.trouble in {MISSING, OUTSIDE, FOLDER, EMPTY, ATTACHED}:
             return False
         return not self.cannot_be_shown and self.inputs.has_something(self.real)
 
     @property
     def cannot_be_shown(self) -> bool:
-        """Whether it is no text, nor anything else that `Read` shows."""
+        """Whether it is neither text nor anything else that `Read` can show."""
         return self.trouble == NOT_TEXT and not self.real.lower().endswith(_SHOWN_BY_READ)
 
     @property
     def mark(self) -> str:
-        """The digest of the file, sent or not; of one that is very long, its size and time."""
+        """The file's digest, sent or not; for a very long file, its size and time."""
         if self.digest or self.trouble in {MISSING, OUTSIDE}:
             return self.digest
         try:
@@ -99,7 +96,7 @@ NOTHING_REQUIRED = Plan((), ())
 
 
 class Budget(NamedTuple):
-    """How much is sent."""
+    """The limits on what is sent."""
 
     parts: int
     a_file: int  # UTF-16 units
@@ -129,7 +126,7 @@ def resolve(
 
 
 def _with_section(root: Path, path: str, inputs: Inputs) -> tuple[str, str, str]:
-    """Where *path* leads, and the file and the section that it names: `a.md#use` is the file a.md."""
+    """Resolve *path* to a file and a section: `a.md#use` is in the file a.md."""
     real = inputs.real_path(root / os.path.expanduser(path))
     file, _, section = path.partition("#")
     if not file or not section or inputs.exists(real):
@@ -148,10 +145,7 @@ def _obstacle(real: str, allowed: Sequence[str], inputs: Inputs) -> str:
 
 
 def plan(items: Sequence[Item], budget: Budget, workflow: str) -> Plan:
-    """The text of each of *items* that can be sent, as long as the budget lasts.
-
-    A file is sent whole or not at all; a later one that is smaller may still fit.
-    """
+    """The texts of *items* within the budget: whole files only, and a later, smaller one may still fit."""
     packer = _Packer(budget.parts, f'{_HEADING}"{one_line(workflow, 120)}".', budget.room)
     planned = []
     for item in items:
@@ -182,7 +176,7 @@ def _text_of(item: Item, limit: int) -> _Text | str:
         if os.path.getsize(real) > limit * _BYTES_A_UNIT:
             return _too_long(limit)
         data, _ = inputs.read_file(real, limit * _BYTES_A_UNIT, follow=False)
-        if inputs.real_path(real) != real:  # a folder on its way was replaced by a link
+        if inputs.real_path(real) != real:  # a parent folder was replaced by a link
             return "cannot be read: it is being replaced"
     except OSError as error:
         return f"cannot be read: {error.strerror or error}"
@@ -203,7 +197,7 @@ def _text_of(item: Item, limit: int) -> _Text | str:
 
 
 def _fence_for(text: str) -> str | None:
-    """A fence that is longer than any run of its character in *text*, so that none closes it."""
+    """A fence longer than any in *text*, so that *text* cannot close it."""
     for character in "`~":
         longest = max(map(len, re.findall(f"{character}+", text)), default=0)
         if longest < _LONGEST_FENCE:
@@ -219,12 +213,12 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def _is_text(text: str) -> bool:
-    """Whether it is what somebody wrote; escapes and form feeds do occur in that."""
+    """Whether it is text; escapes and form feeds are allowed."""
     return "\0" not in text and len(_CONTROL.findall(text)) * 50 <= len(text)
 
 
 class _Row(NamedTuple):
-    """A line of a file, or what fits into a part of one that is longer than that."""
+    """A line of a file, or a piece of a line too long for one part."""
 
     number: int
     text: str
@@ -265,7 +259,7 @@ def part_number(text: str) -> tuple[int, int] | None:
 
 
 def labels(text: str) -> list[str]:
-    """What the part *text* holds, in the words of its labels; what a file says does not count."""
+    """What the part *text* contains, by its labels; the files' own text does not count."""
     found, fence = [], ""
     for line in text.split("\n"):
         if fence:
@@ -279,7 +273,7 @@ def labels(text: str) -> list[str]:
 
 _WIDEST = 999  # labels are measured as if there were so many parts
 BETWEEN = "\n\n"
-_LEAST = 100  # of a line that there has to be room for, or nothing is sent
+_LEAST = 100  # units of a line that must fit, or nothing is sent
 
 
 class _Packer:

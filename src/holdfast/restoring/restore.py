@@ -1,4 +1,4 @@
-"""The guidance of a session: how deep a restore goes, the reading that comes with it, its text."""
+"""A session's guidance: its level, its required reading and its text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def depth(view: ProjectView, source: str) -> str:
     depth = settings.restores(source)
     if source != "fork" or depth != "full" or (view.owned and view.owned.workflow):
         return depth
-    # A fork has an id that nothing is known of, not even whose fork it is.
+    # A fork has a new id, which says nothing of its parent.
     active = [one for one in view.workflows if one.standing == "active" and not one.part_of]
     return "line" if len(active) > 1 else "full"
 
@@ -59,7 +59,7 @@ def reading_of(view: ProjectView, workflow: Workflow, arrival: str) -> Plan:
     if not view.capabilities.parts:
         return _inlined(view, workflow, arrival, items)
     if not view.state_dir:
-        return Plan(items, [])  # there is nowhere to lay parts ready for the hooks that send them
+        return Plan(items, [])  # without a user folder, no parts can be prepared for the hooks
     budget = Budget(settings.parts, settings.file_budget, view.capabilities.room)
     return reading.plan(items, budget, briefing.name)
 
@@ -69,7 +69,7 @@ _FOR_EACH_FILE, _FOR_ALL = 160, 500
 
 
 def _inlined(view: ProjectView, workflow: Workflow, arrival: str, items: Sequence[Item]) -> Plan:
-    """As many whole files as there is room for behind the guidance."""
+    """The whole files that fit after the guidance."""
     room, bare = view.capabilities.room, Plan(items, [])
     without = text(view, workflow, arrival, bare)
     grown = room.taken(without) + _FOR_EACH_FILE * len(items) + _FOR_ALL
@@ -86,7 +86,7 @@ def _guidance_in(room: Room) -> Room:
 def text(
     view: ProjectView, workflow: Workflow, arrival: str, plan: Plan, changed: Collection[str] = ()
 ) -> str:
-    """The guidance for *workflow*; what else there is to choose from is named in one line each.
+    """The guidance for *workflow*, with one line for each other workflow.
 
     *changed* are the real paths of files that changed since the last restore.
     """
@@ -119,7 +119,7 @@ def text(
 
 
 def cautions(view: ProjectView, workflow: Workflow) -> list[str]:
-    """What is to be known before anybody goes on with *workflow*, one line each."""
+    """Warnings to read before continuing *workflow*, one line each."""
     elsewhere = view.elsewhere(workflow)
     return [*workflow.cautions, *([elsewhere] if elsewhere else []), *workflow.inspect()]
 
@@ -157,7 +157,7 @@ class ReadingStatus(NamedTuple):
 
 
 def reading_status(view: ProjectView, workflow: Workflow) -> ReadingStatus:
-    """What this session was sent of the reading of *workflow*."""
+    """What this session was sent of the workflow's required reading."""
     last = delivery.recall(view.state_dir, view.session)
     if last and (last.root, last.workflow) == (view.root, workflow.key):
         roots = view.place.settings.reading_roots

@@ -33,14 +33,14 @@ _WORD = pattern(rf"[0-9]+(?:[.,/][0-9]+)*|[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 
 
 class Fact(NamedTuple):
-    """One thing that is not to be lost, in the words of the workflow."""
+    """One fact to keep, in the workflow's words."""
 
     label: str
     text: str
 
 
 def facts_of(briefing: Briefing) -> list[Fact]:
-    """What a summary has to keep. What has no letter and no digit cannot be looked for."""
+    """The facts that a summary must keep; a fact without letters or digits cannot be checked."""
     title = briefing.phase_name
     phase = f"{briefing.phase} of {briefing.phases}{f': {title}' if title else ''}"
     is_known = briefing.has_phases and not briefing.phase_trouble
@@ -59,13 +59,13 @@ def text_of(written: str) -> str:
 
 
 def missing(facts: Sequence[Fact], summary: str) -> list[Fact]:
-    """Those of *facts* that *summary* has not kept."""
+    """The *facts* that *summary* lost."""
     words = f" {_normalised(clean(_delivered(summary)))} "
     return [fact for fact in facts if not _is_kept(fact, words)]
 
 
 def _delivered(summary: str) -> str:
-    """What the model gets of it. The client takes the first analysis out, and no other."""
+    """The summary as the model gets it: the client removes only the first analysis."""
     before, begun, rest = summary.partition("<analysis>")
     _, ended, after = rest.partition("</analysis>")
     text = f"{before}\n\n{after}" if begun and ended else summary

@@ -1,4 +1,4 @@
-"""Which files the client is asked to watch, and which edits are of a state file.
+"""Which files the client should watch, and which edits touch a state file.
 
 Watched is what declares workflows, so that an edit reaches the state at once. State files are guarded: commands keep
 them, and nobody edits them by hand. It knows paths alone, so that it costs an edit of any other file next to nothing;
@@ -59,7 +59,7 @@ def _is_below(folder: str, path: str, inputs: Inputs) -> bool:
 
 
 def _watchable(path: str, inputs: Inputs) -> str:
-    """*path*, or where it is missing the topmost folder that is missing with it."""
+    """*path*, or if it is missing, its topmost missing folder."""
     while not inputs.exists(parent := os.path.dirname(path)) and parent != path:
         path = parent
     return path
@@ -88,16 +88,13 @@ def is_of_plan_mode(path: str, here: Surroundings) -> bool:
 
 
 def _below(folder: str, pattern: str, search: Search, inputs: Inputs) -> list[str]:
-    """What to watch below *folder* for *pattern*: the plain names that it begins with, else what it matches now.
-
-    So for names in braces: other files lie in the same folder.
-    """
+    """What to watch below *folder* for *pattern*: its leading plain names, else (as for braces) its matches."""
     names = [name for name in pattern.split("/") if name not in {"", "."}]
     plain = list(itertools.takewhile(lambda name: not is_glob(name), names))
     if plain and not names[-1].startswith("{"):
         return ["/".join(plain)]
-    # To watch the folder itself would be to watch the whole project, or all documents; new plans there
-    # wait for the hook of an edit, or for PreCompact.
+    # Watching the folder itself would mean watching the whole project or all documents; an edit's hook or
+    # PreCompact finds new plans there.
     matches = itertools.islice(search.find(pattern), _MOST)
     return [path for path in matches if inputs.is_file(os.path.join(folder, path))]
 
@@ -106,7 +103,7 @@ def _below(folder: str, pattern: str, search: Search, inputs: Inputs) -> list[st
 
 
 class Guarded(NamedTuple):
-    """A path that states of a format have."""
+    """A path where a format keeps states."""
 
     root: str
     path: str  # relative to the root, with forward slashes
@@ -114,7 +111,7 @@ class Guarded(NamedTuple):
 
 
 def files_meant(path: str | None, here: Surroundings) -> list[Guarded]:
-    """The state files that *path* may mean, whether or not they are there yet; mostly none."""
+    """The state files that *path* may be, existing or not; usually none."""
     if path is None:
         return []
     meanings = _meanings(os.path.join(here.cwd, os.path.expanduser(path)))

@@ -1,4 +1,4 @@
-"""What hooks saw of the work on a workflow and in a session: folded from the lines of session logs, and put in words.
+"""What hooks observed of a workflow and a session: folded from session logs, and described.
 
 Files and checks belong to the workflow, whichever session they come from, and are folded into what is kept of it.
 Tasks and subagents belong to the session and go with it to another workflow; they stay in its log.
@@ -43,7 +43,7 @@ Line: TypeAlias = Mapping[str, object]
 
 
 class Frame(NamedTuple):
-    """What folding depends on besides the lines."""
+    """Inputs to folding besides the lines."""
 
     root: str
     phase: str
@@ -53,7 +53,7 @@ class Frame(NamedTuple):
 
 
 class Check(BaseModel):
-    """The last check or test, and what came of it."""
+    """The last check or test, and its result."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,7 +64,7 @@ class Check(BaseModel):
 
 
 class WorkflowActivity(BaseModel):
-    """What was done for a workflow, whichever session did it."""
+    """Work done on a workflow, by any session."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -77,7 +77,7 @@ class WorkflowActivity(BaseModel):
 
     @classmethod
     def decode(cls, value: object) -> WorkflowActivity:
-        """*value* as it was encoded; what cannot be read counts as not there."""
+        """Decode *value*; unreadable fields count as missing."""
         try:
             return cls.model_validate(value)
         except ValidationError:
@@ -113,7 +113,7 @@ class Item(NamedTuple):
 
 
 class SessionActivity(NamedTuple):
-    """What one session has under way."""
+    """One session's tasks and subagents."""
 
     tasks: Mapping[str, Item]
     agents: Mapping[str, Item]
@@ -181,7 +181,7 @@ def _relative(path: str, root: str) -> str:
 
 
 def fold_session(lines: Sequence[Line], now: datetime) -> SessionActivity:
-    """What the tasks and the subagents in *lines* come to."""
+    """The tasks and subagents in *lines*."""
     tasks, agents, new = dict[str, Item](), dict[str, Item](), Item()
     todos, listed = list[tuple[str, str]](), ""
     for at, line in _in_order(lines, now):
@@ -215,8 +215,7 @@ def fold_session(lines: Sequence[Line], now: datetime) -> SessionActivity:
 def _in_order(lines: Sequence[Line], now: datetime) -> list[tuple[str, Line]]:
     """The lines that have a time, by their times.
 
-    They stand in about the order in which they were written, so one of a clock that was ahead gets the time of the
-    next that is not.
+    They are roughly in order, so a line written by a clock running ahead gets the next line's time.
     """
     found: list[tuple[str, Line]] = []
     bound = now
@@ -246,10 +245,7 @@ def fold(
     session: str | None,
     wait: float,
 ) -> None:
-    """Save what was noted of *session* and is not saved yet, and which phase *chosen* is in.
-
-    What was noted of a workflow that has ended is of no use to anyone.
-    """
+    """Save the unsaved observations of *session*, except of ended workflows, and the phase of *chosen*."""
     noted = WorkflowActivity.decode(ledger.notes_of(place.store, chosen.key).get(_KEY)).phase
     if noted == str(chosen.briefing.phase) and not unfolded(place, state_dir, session):
         return
@@ -263,7 +259,7 @@ def fold(
             if own or workflow is chosen:
                 ledger.note(record, workflow.key, partial(_with_lines, place, workflow, own))
         if lines and session:
-            record.folded.pop(session, None)  # what is noted last comes last
+            record.folded.pop(session, None)  # keep the latest last
             record.folded[session] = upto
 
     with place.store.lock(wait):
@@ -303,7 +299,7 @@ def unfolded(place: Place, state_dir: str | None, session: str | None) -> list[L
 
 
 def activity(state_dir: str | None, session: str | None, now: datetime) -> SessionActivity:
-    """What *session* has under way."""
+    """The tasks and subagents of *session*."""
     data = sessionlog.content(state_dir, session)
     return fold_session(sessionlog.parse(data, sessionlog.OF_SESSION), now)
 

@@ -1,4 +1,4 @@
-"""Which of several workflows a session gets, and why, and which one a name means. Pure: everything is passed in.
+"""Choosing a session's workflow, with the reason, and finding one by name. Pure: no input or output.
 
 A session gets, first hit wins:
 1. what CLAUDE.local.md has come to declare, if the session was on what that declared before;
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 class Circumstances(NamedTuple):
-    """What the choice depends on besides the workflows."""
+    """Inputs to the choice besides the workflows."""
 
     now: datetime
     branch: str | None = None
@@ -53,7 +53,7 @@ def choose(workflows: Sequence[Workflow], circumstances: Circumstances) -> Choic
     if not active:
         return Choice(None, "no workflow is active", tuple(rest))
     own, claim = None, circumstances.claim
-    if claim:  # what it has worked on may have become a part of another one
+    if claim:  # its workflow may have become part of another
         whole = {workflow.key: workflow.part_of for workflow in workflows}.get(claim.workflow)
         own = next((known for known in active if known.key == (whole or claim.workflow)), None)
     if own and claim:
@@ -71,7 +71,7 @@ def _may_be_chosen(workflow: Workflow) -> bool:
 def _own_or_later(
     own: Workflow, claim: Session, active: Sequence[Workflow], circumstances: Circumstances
 ) -> tuple[Workflow, str]:
-    """*own*, which the session of *claim* last worked on, or what has come since."""
+    """*own*, the session's last workflow, or a newer one."""
     local = next((other for other in active if other.declared == "local"), None)
     if claim.follows and local and own.declared != "local":
         return local, f"it was declared after this session took up {own.name!r}"
@@ -105,7 +105,7 @@ def _first(active: Sequence[Workflow], circumstances: Circumstances) -> tuple[Wo
 
 
 def origin(workflow: Workflow) -> str:
-    """Why there is a case for *workflow* at all."""
+    """Why *workflow* is a candidate."""
     if workflow.declared == "local":
         return "CLAUDE.local.md declares it"
     if workflow.declared == "plan":
@@ -120,7 +120,7 @@ def _has_come_since(workflow: Workflow, claim: Session, circumstances: Circumsta
     followed = workflow.declared == "local" and any(other.follows for other in others)
     if since is None or workflow.key == claim.workflow or taken or followed:
         return False
-    changed = since < workflow.changed_at < circumstances.now  # not by a clock that was ahead
+    changed = since < workflow.changed_at < circumstances.now  # not by a clock running ahead
     if not workflow.declared:
         return changed
     # Markdown has many authors, so it has to begin, which is kept in whole seconds; one that nobody has touched
@@ -139,14 +139,14 @@ def _came_after(workflow: Workflow, first: Workflow, circumstances: Circumstance
     """Whether somebody wrote the state of *workflow* after *first*, which CLAUDE.local.md declares."""
     if workflow.declared or first.declared != "local" or _is_taken(workflow, circumstances.others):
         return False
-    if workflow.saved_by not in {None, BY_HAND}:  # by a command, whose session has it
+    if workflow.saved_by not in {None, BY_HAND}:  # by a command, whose session owns it
         return False
     last = max(first.declared_at, first.changed_at.timestamp())
     return last < workflow.changed_at.timestamp() <= circumstances.now.timestamp()
 
 
 def _goes_before(workflow: Workflow, first: Workflow, circumstances: Circumstances) -> bool:
-    """Whether *workflow* goes before the *first*, being of this branch and hardly older."""
+    """Whether *workflow* beats *first*: it is on this branch and hardly older."""
     apart = _changed(first, circumstances) - _changed(workflow, circumstances)
     is_near = apart < _ABOUT_THE_SAME_TIME.total_seconds()
     return is_near and _is_of_this_branch(workflow, first, circumstances)
@@ -167,7 +167,7 @@ def _rank(workflow: Workflow, circumstances: Circumstances) -> tuple[object, ...
 
 
 def _changed(workflow: Workflow, circumstances: Circumstances) -> float:
-    """When *workflow* was changed last, of a plan when its file was edited; no later than now."""
+    """When *workflow* last changed, for a plan when its file was edited; at most now."""
     of_plan = workflow.declared == "plan"
     changed = workflow.declared_at if of_plan else workflow.changed_at.timestamp()
     return min(changed, circumstances.now.timestamp())
@@ -189,10 +189,7 @@ def changed_with(workflows: Sequence[Workflow], path: str, at: float) -> Workflo
 
 
 def find(workflows: Sequence[Workflow], name: str) -> Workflow:
-    """The one workflow that *name* means.
-
-    Its whole name, else its plan, state file or folder, else the beginning of just one name.
-    """
+    """The one workflow called *name*: by full name, else plan, state file or folder, else unique prefix."""
     wanted = folded(name)
     ways: tuple[Callable[[Workflow], bool], ...] = (
         lambda workflow: folded(workflow.name) == wanted,
@@ -224,5 +221,5 @@ def handles(workflow: Workflow) -> list[str]:
 
 
 def folded(name: str) -> str:
-    """*name* as it is compared with others."""
+    """*name*, normalised for comparison."""
     return unicodedata.normalize("NFC", name).casefold()

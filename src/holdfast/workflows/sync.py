@@ -26,8 +26,8 @@ from holdfast.records.session import Session
 from holdfast.workflows import observed
 from holdfast.workflows.selection import Choice, Circumstances, choose
 
-_MOST_BEFORE = 50  # workflows that a session is known to have worked on
-_OF_INTEREST = timedelta(days=1)  # for so long another session may still be at work
+_MOST_BEFORE = 50  # workflows remembered for a session
+_OF_INTEREST = timedelta(days=1)  # how long another session may still be at work
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,10 +40,10 @@ class ProjectView:
     state_dir: str | None
     owned: Session | None  # the session's record
     searched: Sequence[str]  # the folders that may be the root
-    capabilities: Capabilities  # what whoever asks can take
+    capabilities: Capabilities  # the caller's capabilities
     only: str | None = None  # the one format that was looked at; None for all
     surveys: dict[str, Survey] = field(default_factory=dict)  # by format
-    # What they come to.
+    # Results.
     workflows: list[Workflow] = field(default_factory=list)
     looked: list[tuple[str, str]] = field(default_factory=list)
     candidates: list[CandidatePlan] = field(default_factory=list)
@@ -51,7 +51,7 @@ class ProjectView:
     once: dict[str, str] = field(default_factory=dict)  # files that a note is about: their versions
     saved: list[str] = field(default_factory=list)
     due: bool = False
-    waited: bool = False  # for a lock, and in vain
+    waited: bool = False  # for a lock that it did not get
     choices: dict[tuple[object, ...], Choice] = field(default_factory=dict)  # made before
 
     @property
@@ -65,7 +65,7 @@ class ProjectView:
 
     @property
     def failure(self) -> HoldfastError | None:
-        """The first of the failures."""
+        """The first failure."""
         return next(iter(self.failures.values()), None)
 
     @property
@@ -99,7 +99,7 @@ class ProjectView:
         return hidden and bool(own) and own not in {workflow.key for workflow in self.workflows}
 
     def refuse_failed(self, format_name: str) -> None:
-        """Raise where the workflows of that format could not be looked at or saved."""
+        """Raise if that format's workflows could not be read or saved."""
         if failure := self.failures.get(format_name):
             raise failure
 
@@ -109,7 +109,7 @@ class ProjectView:
         return observed.facts_now(self.place, workflow, chosen, self.state_dir, self.session)
 
     def elsewhere(self, workflow: Workflow) -> str:
-        """That another session works on *workflow* as well, in one line; empty where none does."""
+        """A line saying that another session works on *workflow* too; empty if none does."""
         last = self.last_elsewhere(workflow) if self.session else None
         return f"another session worked on it {ago(last, self.place.now)}" if last else ""
 
@@ -186,7 +186,7 @@ def place_for(
 def _is_present(form: AnyFormat, place: Place) -> bool:
     try:
         return form.present(place)
-    except StateOutOfReach:  # there is something
+    except StateOutOfReach:  # something is there
         return True
 
 
@@ -229,7 +229,7 @@ def survey(
 
 
 def look_everywhere(view: ProjectView) -> None:
-    """Look at formats of which there is no sign as well, so that `looked` tells of them."""
+    """Survey the formats without any sign too, so that `looked` lists them."""
     if view.place.settings.enabled:
         _look_at(view, registry.every())
 
@@ -240,7 +240,7 @@ def _look_at(view: ProjectView, formats: Sequence[AnyFormat]) -> None:
             continue
         try:
             found = form.survey(view.place)
-        except StateOutOfReach as error:  # the other formats may be well
+        except StateOutOfReach as error:  # the other formats may be readable
             note = f"{error.path} could not be read: {error.reason}"
             found = Survey(looked=[(str(error.path), error.reason)], notes=[note], failure=error)
         view.surveys[form.name] = found
@@ -248,7 +248,7 @@ def _look_at(view: ProjectView, formats: Sequence[AnyFormat]) -> None:
 
 
 def _gather(view: ProjectView) -> None:
-    """What the surveys come to."""
+    """Combine the surveys."""
     found = view.surveys.values()
     notices = [] if view.only else ledger.load(view.place.store).notices
     view.workflows = [workflow for survey in found for workflow in survey.workflows]
@@ -266,10 +266,10 @@ def save(view: ProjectView, wait: float) -> None:
     """Save what is due in each format that was looked at."""
     for name, found in view.surveys.items():
         if found.failure:
-            found.notes.clear()  # who saves tells the failure itself
+            found.notes.clear()  # the caller reports the failure
         else:
             registry.named(name).save_due(view.place, found, wait)
-    if view.surveys:  # else all is switched off
+    if view.surveys:  # else Holdfast is switched off
         _gather(view)
 
 
@@ -290,10 +290,7 @@ def fold(view: ProjectView, wait: float) -> None:
 
 
 def _observe(view: ProjectView, workflow: Workflow, wait: float) -> None:
-    """Fold what hooks noted of this session into what is kept of it and of *workflow*.
-
-    That it fails is no reason to fail a save: it is said, and folded with the next one.
-    """
+    """Fold the session's observations into the records; a failure is reported and retried next time."""
     elsewhere = view.owned is not None and view.owned.root != view.root
     if elsewhere or workflow.format in view.failures or not view.place.settings.observe:
         return
@@ -301,7 +298,7 @@ def _observe(view: ProjectView, workflow: Workflow, wait: float) -> None:
         if not _waits_for_a_format(view):
             observed.fold(view.place, view.workflows, workflow, view.state_dir, view.session, wait)
     except NewerRecord:
-        return  # which the notes tell
+        return  # the notes report it
     except HoldfastError as error:
         view.waited = True
         view.notes.append(f"what was observed is not saved yet: {error.cause}")
@@ -346,10 +343,7 @@ def _record(view: ProjectView, key: str, *, follows: bool = False) -> None:
 
 
 def take_up(view: ProjectView, workflow: Workflow, wait: float = COMMAND_WAIT) -> None:
-    """Claim *workflow*, or the one that it is a part of, and observe it from now on.
-
-    Whoever changes or chooses one works on it.
-    """
+    """Claim *workflow*, or the one that it is part of, and observe it from now on."""
     workflow = next((other for other in view.workflows if other.key == workflow.part_of), workflow)
     claim(view, workflow)
     if workflow.standing == "finished":
@@ -359,7 +353,7 @@ def take_up(view: ProjectView, workflow: Workflow, wait: float = COMMAND_WAIT) -
 
 
 def put_down(view: ProjectView, workflow: Workflow) -> None:
-    """The session has left *workflow*: what follows belongs to the one that it gets next."""
+    """Release *workflow*: later observations belong to the session's next one."""
     if sessionlog.works_on(view.state_dir, view.session) == (view.root, workflow.key):
         sessionlog.append(view.state_dir, view.session, sessionlog.ON, view.place.now)
     if view.owned and view.owned.workflow == workflow.key:
@@ -374,13 +368,13 @@ def begin_here(view: ProjectView) -> None:
 
 
 def touch_session(view: ProjectView) -> None:
-    """This session is still there."""
+    """Record that this session is still alive."""
     if view.owned:
         sessions.touch(view.state_dir, view.owned, view.place.now)
 
 
 def clear_notices(view: ProjectView) -> None:
-    """The person has seen the notes; they need not be repeated."""
+    """Mark the notes as shown, so that they are not repeated."""
     if not view.capabilities.shows:
         return
     store = view.place.store
@@ -392,6 +386,6 @@ def clear_notices(view: ProjectView) -> None:
         record.notices = [line for line in record.notices if line not in view.notes]
         record.told |= view.once
 
-    # Where it fails they are told once more.
+    # If this fails, they are shown once more.
     with contextlib.suppress(HoldfastError), store.lock(HOOK_WAIT):
         ledger.change(store, clear)

@@ -72,10 +72,7 @@ def slug(name: str) -> str:
 
 
 def path_for_new(store: Store, name: str, identity: str, now: datetime) -> Path:
-    """Where a new workflow's file goes. A folder that another workflow has is not shared.
-
-    One that is empty is nobody's: whoever made it was killed before anything lay in it.
-    """
+    """The path of a new workflow's file, in a new or an empty folder: workflows do not share one."""
     short = slug(name)
     folder = store.root / FOLDER / short
     if folder.exists() and any(folder.iterdir()):
@@ -85,9 +82,9 @@ def path_for_new(store: Store, name: str, identity: str, now: datetime) -> Path:
 
 
 def hide_from_git(store: Store) -> None:
-    """Have the folder of states ignore itself, unless git has been told what to do with it.
+    """Add a .gitignore to the folder of states, unless git already has a rule for it.
 
-    Git would show each state as a new file, and the client prints what changes in files that git shows.
+    Otherwise git lists each state as a new file, and the client prints changes in files that git lists.
     """
     states = store.root / FOLDER
     folder = states if states.parent.exists() else states.parent  # the highest that we make

@@ -307,7 +307,7 @@ class Canonical(StateFormat[State, Merged, View]):
         return ownjson.newer_version_warning(path.name, data.get("holdfast"))
 
     def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
-        """What is told here is what the document asks for; restoring is more tolerant."""
+        """Problems by the document's rules; restoring is more lenient."""
         if not has_shape(data) and not self.lies_there(path):
             return None
         checked = {key: value for key, value in data.items() if key != "holdfast"}
@@ -395,7 +395,7 @@ def in_words(phase: LeftPhase) -> str:
 
 
 def _left_open(entry: Merged) -> Iterator[str]:
-    """What was passed while it was open, as far as it still is."""
+    """Boxes that were open when their phase was left, and still are."""
     kept, now = entry.state.holdfast, {phase.number: phase.open_items for phase in entry.planned}
     for phase in kept.left or () if kept else ():
         still = [

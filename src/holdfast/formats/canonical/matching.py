@@ -258,10 +258,7 @@ def said_at_the_end(declarations: Sequence[Declaration]) -> dict[str, Any]:
 def resting(
     store: Store, ledger: Ledger, group: Declared, checkout: str | None
 ) -> tuple[Tombstone, Store] | None:
-    """The tombstone that holds for *group*, and where it stands.
-
-    What ended in the main worktree has ended in the others as well: they have the same plans.
-    """
+    """The tombstone of *group* and its path; one in the main worktree counts in all, as they share plans."""
     main = main_worktree(str(store.root), store.inputs)
     for place in (store, Store(main, store.inputs)) if main else (store,):
         entries = ledger if place is store else ledgers.load(place)

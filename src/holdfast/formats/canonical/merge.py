@@ -93,10 +93,10 @@ class _Merge:
         self.changed: list[float] = []
 
     def _base(self, source: str) -> LastStatement | None:
-        """What *source* said when we last looked.
+        """What *source* said at the last look.
 
-        Another branch has another version of the plan. A checkout is no edit, so each branch has a
-        base of its own, and the first sight of a branch's version is its base.
+        Another branch has another version of the plan. A checkout is not an edit, so each branch has
+        its own base: the first version seen on that branch.
         """
         if self.kept is None:
             return None
@@ -269,7 +269,7 @@ class _Merge:
     def _asserted(self, source: str, field: str, current: list[str]) -> list[str]:
         """What *source* says now, or said when it last mentioned *field* (rule 1).
 
-        What was said only then can be taken out of the saved file, since nobody else could drop it.
+        Values from that last mention can be removed from the saved file; no other source would drop them.
         """
         said, saved = self._last_said(source, field), self.bases["saved"]
         if saved is None or (source in self.said and getattr(self.said[source], field) is not None):

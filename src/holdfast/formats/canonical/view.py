@@ -85,7 +85,7 @@ class Merged(NamedTuple):
 
     @property
     def saved(self) -> tuple[datetime | None, str | None]:
-        """When its file was written, and by whom."""
+        """When and by whom its file was written."""
         if self.file is None:
             return None, None
         kept, written = self.file.state.holdfast, clock.from_mtime(self.file.mtime)
@@ -116,14 +116,14 @@ class Merged(NamedTuple):
 
     @property
     def planned(self) -> Sequence[PlanPhase]:
-        """The phases of the markdown, where they are counted as the state counts."""
+        """The markdown's phases, if their numbers match the state's."""
         phases = [phase for source in self.declarations for phase in source.phases]
         fits = {phase.number for phase in phases} == {*range(1, self.state.phase.total + 1)}
         return phases if fits else ()
 
     @property
     def all_done(self) -> bool:
-        """Whether the last phase is reached, and the markdown says of each that it is done."""
+        """Whether this is the last phase and the markdown marks every phase done."""
         phase, planned = self.state.phase, self.planned
         return phase.current == phase.total and bool(planned) and all(one.done for one in planned)
 
@@ -150,9 +150,9 @@ _LONG_TERM = pattern(r"(?:roadmap|milestone)[^/]*$", re.IGNORECASE)
 
 
 def sources(place: Place, record: Ledger, kept: Collection[str] = ()) -> list[Looked]:
-    """The markdown, where a plan that this session or everybody follows declares what it would only suggest.
+    """The markdown, with followed plans as declarations instead of suggestions.
 
-    One of a workflow that is *kept*, by its key, declares it as well, but is no reason to go on with it.
+    The plan of a *kept* workflow (by key) also declares it, but does not keep it active.
     """
     looked = files.look_at_markdown(place.store, place.settings.plans, record.followed)
     is_usual = set(PLANS) <= set(place.settings.plans)

@@ -1,4 +1,4 @@
-"""A JSON document that others write, too: read with tolerance, and written with only what changed.
+"""A JSON document shared with other writers: read leniently, written with only the changes.
 
 What a format's document names is checked as far as we act on it. Everything else stays, and so does
 the order in which somebody wrote it: a written file differs from the one that was read by what
@@ -46,7 +46,7 @@ _LARGEST_INDEX = 2 * LARGEST  # tens of thousands of workflows
 
 
 def tolerant(meant: Callable[[Any], Any]) -> BeforeValidator:
-    """Read a value as *meant* takes it, unless it is to be taken exactly."""
+    """Normalise a value with *meant*, unless validation is strict."""
 
     def read_as_meant(value: object, info: ValidationInfo) -> object:
         return value if info.context == EXACT else meant(value)
@@ -60,10 +60,7 @@ def plain(value: str) -> str:
 
 
 def word(known: Mapping[str, str], otherwise: str | None = None) -> BeforeValidator:
-    """A word in another spelling, or one of *known* for the word that the document has.
-
-    What is not known is taken as *otherwise*, where that is given.
-    """
+    """Map a word's other spellings to the document's word by *known*; *otherwise* replaces unknown ones."""
 
     def meant(value: object) -> object:
         if not isinstance(value, str):
@@ -74,7 +71,7 @@ def word(known: Mapping[str, str], otherwise: str | None = None) -> BeforeValida
 
 
 def by_name(field: str) -> BeforeValidator:
-    """A bare text stands for an object that says no more than that; another shape says nothing."""
+    """A bare string stands for an object with that one field; other types become empty."""
 
     def meant(value: object) -> object:
         if isinstance(value, dict):
@@ -85,7 +82,7 @@ def by_name(field: str) -> BeforeValidator:
 
 
 def one_of(*words: str) -> AfterValidator:
-    """A word that nobody here acts on: another one is kept, and told by `inspect`."""
+    """A word that Holdfast does not act on: unknown ones are kept, and `inspect` reports them."""
 
     def known(value: str, info: ValidationInfo) -> str:
         if info.context == EXACT and value not in words:
@@ -103,7 +100,7 @@ Texts = Annotated[list[str], tolerant(_texts)]
 
 
 def moment(value: object) -> datetime | None:
-    """The time that a file states, with whatever offset; None when it is none."""
+    """Parse a time with any offset; None if it is not a time."""
     return clock.parse(value) if isinstance(value, str) else None
 
 
@@ -137,7 +134,7 @@ class Open(BaseModel):
 class Document(Open):
     """A whole file."""
 
-    # What may be used in place of an odd value that has no default; fields are called "workflow.id".
+    # Fallbacks for bad values without a default, by field: "workflow.id".
     instead: ClassVar[Mapping[str, Any]] = {}
 
     _source: dict[str, Any] = PrivateAttr(default_factory=dict)  # the JSON that it was read from
@@ -163,7 +160,7 @@ class Document(Open):
 
     @property
     def source(self) -> Mapping[str, Any]:
-        """The JSON that it was read from, which it may have changed since."""
+        """The JSON it was read from."""
         return self._source
 
     @property
@@ -172,7 +169,7 @@ class Document(Open):
         return self._odd
 
     def to_json(self) -> dict[str, Any]:
-        """What is written: the JSON that was read, with what has changed since."""
+        """The JSON to write: as read, with the changes applied."""
         now = _dumped(self)
         if not self._source:
             return now
@@ -201,7 +198,7 @@ def _take_out(data: Any, wrong: ErrorDetails, instead: Mapping[str, Any]) -> boo
     if where in instead:
         holder[last] = instead[where]
     elif isinstance(holder, list) and wrong["type"] == "model_type":
-        holder[last] = {}  # the items behind it keep their places
+        holder[last] = {}  # so that later items keep their positions
     elif isinstance(holder, dict) and wrong["type"] not in _WHOLE:
         del holder[last]
     else:
@@ -256,7 +253,7 @@ def _rearranged(source: list[Any], read: list[Any], now: list[Any]) -> list[Any]
     return result
 
 
-# What is wrong with a document, field by field, in words.
+# Describing a document's problems, field by field.
 
 _KINDS = {
     "bool": "true or false",
@@ -333,7 +330,7 @@ def _odd(item: ErrorDetails, value: Any) -> str:
 def strictly(
     model: type[BaseModel], data: dict[str, Any], words: Mapping[str, str] = _NONE
 ) -> tuple[str, ...]:
-    """What *model* objects to when nothing is tolerated; *words* as in `problems_of`."""
+    """The problems under strict validation by *model*; *words* as in `problems_of`."""
     try:
         model.model_validate(data, strict=True, context=EXACT)
     except ValidationError as error:
@@ -361,9 +358,9 @@ def objections(
 def required_fields(
     model: type[BaseModel], optional: Collection[str] = (), above: str = ""
 ) -> dict[str, str]:
-    """What is expected in each field of *model* and of the models in it, but for the *optional* ones.
+    """The expected value of each field of *model* and its nested models, except the *optional* ones.
 
-    The words are a field's description, or what its type is called.
+    It is worded by the field's description, or by its type's name.
     """
     found: dict[str, str] = {}
     for name, field in model.model_fields.items():
@@ -396,14 +393,14 @@ def _absent(value: object, steps: Sequence[str], above: tuple[str, ...]) -> Iter
 
 
 def lacks(data: object, where: str) -> bool:
-    """Whether nothing stands in the field *where*, which is called "workflow.id"."""
+    """Whether the field *where*, such as "workflow.id", is absent."""
     for name in where.split("."):
         data = data.get(name) if isinstance(data, Mapping) else None
     return data is None
 
 
 def quoted(value: object) -> str:
-    """A value as a problem names it."""
+    """A value as shown in a problem."""
     return one_line(repr(value), 80)
 
 
@@ -420,9 +417,9 @@ def update_index(
     head: Mapping[str, Any] | None = None,
     stamped: Mapping[str, Any] | None = None,
 ) -> None:
-    """Have the index at *path* list *entries*; inside the lock, after the states were written.
+    """Write *entries* to the index at *path*; inside the lock, after the states.
 
-    A new one begins with *head*; each that is written has what is *stamped*.
+    A new index starts with *head*; each write sets the *stamped* fields.
     """
     store, data = place.store, _read_index(place.store, path)
     known = (data or {}).get(list_field)

@@ -68,7 +68,7 @@ from holdfast.formats.engine.workflow import (
 )
 from holdfast.records import ledger
 
-_MOST_FINDINGS = 3  # that are told of a file; `inspect` tells them all
+_MOST_FINDINGS = 3  # reported per file; `inspect` lists them all
 
 S = TypeVar("S")  # what moves work on
 P = ParamSpec("P")
@@ -79,24 +79,24 @@ class Changed(NamedTuple, Generic[E]):
 
     entry: E
     lines: tuple[str, ...] = ()  # what else was done: finished, reconciled, recovered
-    before: E | None = None  # None where it was begun
+    before: E | None = None  # None if it was just started
 
 
 class StateFormat(Looking[E, F], Generic[S, E, F]):
-    """One format; see the top of the module. The first members are what each one brings."""
+    """One format; see the module's docstring. Each format defines the first members."""
 
     group: str = ""  # its group of commands
     personal: bool = True  # whether the states are one person's, so that git should ignore them
     notes_compactions: bool = False  # whether `resumed` writes anything
     copied: str = ""  # the folder or file below the root that copies are kept of; else folders[0]
     weighs_branch: bool = True  # whether it is told that a workflow is for another branch
-    counts_by_path: bool = False  # whether all JSON that lies where states lie is meant as one
+    counts_by_path: bool = False  # whether any JSON in the states' folder counts as a state
     # Fields that a strict reader asks for, and what is expected there.
     required: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def ended(self, entry: E) -> str:
-        """Why *entry* is finished, in one line; empty where it is not."""
+        """Why *entry* is finished, in one line; empty if it is not."""
 
     @abstractmethod
     def briefing(self, place: Place, entry: E, standing: Standing) -> Briefing:
@@ -104,9 +104,9 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
 
     @abstractmethod
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
-        """End *workflow*, as its document asks; what to say of it, one line each."""
+        """End *workflow* as its document asks; returns the lines to print."""
 
-    # What a format may bring beside them.
+    # Optional members.
 
     def describe(self, place: Place, entry: E, standing: Standing) -> dict[str, Any]:
         """Fields of the Workflow that are this format's own."""
@@ -117,21 +117,21 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         return []
 
     def notes(self, found: F) -> list[str]:
-        """More that the person has to be told, one line each."""
+        """Further warnings for the person, one line each."""
         return []
 
     def touch_move(self, state: S, _at: str, /) -> S:
-        """The move that is made when somebody goes on with a workflow; writing it anew may do."""
+        """The move made when a workflow is resumed; rewriting it may be enough."""
         return state
 
     def event(self, move: Callable[..., S]) -> str:
-        """How the log of a workflow calls *move*."""
+        """The name of *move* in the workflow's log."""
         return ""
 
     def follow(
         self, place: Place, before: E, after: E, event: str, given: Mapping[str, Any]
     ) -> None:
-        """What has to follow a move inside the lock, such as an index; *given* are its arguments by name."""
+        """Follow-up to a move inside the lock, such as the index; *given* are the move's arguments."""
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
         """A session goes on after a compaction at *compacted*; write it down if the document asks."""
@@ -151,7 +151,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
     # Surveying.
 
     def survey(self, place: Place) -> Survey:
-        """Find all workflows, and whether something is due. Nothing is written."""
+        """Find all workflows, and whether a save is due. Read-only."""
         found = self.look(place)
         return self._fill(found, Survey(due=self.is_interrupted(place) or self.is_due(found)))
 
@@ -161,7 +161,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             try:
                 with place.store.lock(wait):
                     survey.notes = self.finish_interrupted(place)
-                    if survey.notes:  # not every hook can tell the person
+                    if survey.notes:  # not every hook can reach the person
                         ledger.tell_later(place.store, survey.notes)
                     found = self.look(place)
                     try:
@@ -203,10 +203,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             store.keep(file.path, file.raw, self.previous(store, file))
 
     def _copies_due(self, found: F) -> tuple[list[LoadedFile[Any]], list[Path]]:
-        """The files that have changed since they were copied, and those of copies that are gone.
-
-        Another run may get a file of the same name.
-        """
+        """The files that changed since they were copied, and the copies' files that are gone."""
         store, gone = found.place.store, self.has_gone(found)
         copied = found.copied = store.copied_at(self.copied or self.folders[0])
         there = {str(file.path): file for file in self.to_copy(found)}
@@ -231,7 +228,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         return lambda path: not found.place.store.inputs.leads_somewhere(path)
 
     def workflows(self, found: F) -> list[Workflow]:
-        """What choosing and restoring see of it."""
+        """The survey for selection and restoring."""
         ignored = found.ignored
         return [self.workflow(found.place, entry, ignored) for entry in self.listed(found)]
 
@@ -284,7 +281,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         )
 
     def undecided(self, entry: E) -> str:
-        """Why nobody can tell what comes next; empty where the state says it."""
+        """Why the next step is unknown; empty if the state gives it."""
         for where in self.deciding(entry.state):
             odd = zip(entry.state.odd, odd_values(entry.state), strict=True)
             said = (text for item, text in odd if ".".join(map(str, item["loc"])) == where)
@@ -312,7 +309,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
     def standing(
         self, place: Place, entry: E, ignored: Collection[str] = ()
     ) -> tuple[Standing, str]:
-        """How *entry* stands, and one line why it is not active."""
+        """The standing of *entry*, and a line on why it is not active."""
         ended = self.ended(entry)
         if ended:
             return "finished", ended
@@ -321,7 +318,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         return standing_by_age(entry, place)
 
     def looked(self, found: F) -> list[tuple[str, str]]:
-        """The paths that were looked at, and what was found there."""
+        """The paths examined, and what was found."""
         relative = found.place.store.relative
         states = [
             (relative(entry.path), f"state of {entry.name!r}") for entry in self.listed(found)
@@ -329,7 +326,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         return states + [(relative(file.path), file.reason) for file in found.unusable]
 
     def unreadable(self, found: F) -> list[str]:
-        """What the person has to be told of files that could not be read."""
+        """Warnings about files that could not be read."""
         store = found.place.store
         known = {store.root / path for path, version in self._broken(found) if not version}
         unusable = [file for file in found.unusable if file.path not in known]
@@ -359,7 +356,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             return Changed(changed, (*lines, *unreadable), entry)
 
     def touch(self, place: Place, workflow: Workflow) -> None:
-        """Somebody goes on with *workflow*, so that it is not stale any more."""
+        """Mark *workflow* as in use again, so that it is no longer stale."""
         self.change(place, workflow.key, self.touch_move)
 
     @contextlib.contextmanager
@@ -374,11 +371,11 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
                 raise
 
     def is_interrupted(self, place: Place) -> bool:
-        """Whether somebody was killed in the middle of a change."""
+        """Whether a process was killed in the middle of a change."""
         return together.is_unfinished(place.store, self.name)
 
     def finish_interrupted(self, place: Place) -> list[str]:
-        """Bring an interrupted change to its end, inside the lock; what to say of it."""
+        """Finish an interrupted change inside the lock; returns the lines to print."""
         return together.finish(place.store, self.name, self.owns, place.stamp)
 
     def find(self, place: Place, key: str) -> E | Unusable | None:
@@ -445,7 +442,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
     # Inspecting.
 
     def inspect(self, path: Path, raw: bytes) -> Report | None:
-        """What is wrong with *raw*; None when it is not this format's."""
+        """The problems in *raw*; None if it is not this format's."""
         real = path.resolve()
         try:
             data = decode_json(raw)
@@ -469,7 +466,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         return ""
 
     def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
-        """What a strict reader of the document objects to in *data*; None where it is not ours."""
+        """Strict validation problems in *data*; None if it is not this format's."""
         if self.kind.has_shape(data):
             return self.wrong_in(path, data)
         lacking = self.kind.lacking(data) if self.lies_there(path) else ""

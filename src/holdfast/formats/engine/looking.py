@@ -32,10 +32,7 @@ D = TypeVar("D", bound=Document)
 
 @dataclass(frozen=True)
 class LoadedFile(Generic[D]):
-    """One state file as read: what it says, and what was wrong with it.
-
-    A format derives its own class from this one and says there what its states tell of themselves.
-    """
+    """One state file as read, and its problems; each format derives its own class from this."""
 
     format: ClassVar[str] = ""  # its name
 
@@ -44,9 +41,9 @@ class LoadedFile(Generic[D]):
     mtime: float
     state: D  # where something was wrong, what is used instead
     problems: tuple[str, ...] = ()
-    broken: bool = False  # no JSON, or no state any more
+    broken: bool = False  # not JSON, or no longer a state
     instead: str = "its last good copy"
-    out_of_reach: bool = False  # the system did not let us read it, and it may be as good as ever
+    out_of_reach: bool = False  # the system denied access; the file may be intact
 
     @property
     def odd(self) -> tuple[str, ...]:
@@ -60,7 +57,7 @@ class LoadedFile(Generic[D]):
 
     @property
     def name(self) -> str:
-        """What people call the workflow."""
+        """The workflow's name."""
         return self.path.stem
 
     @property
@@ -114,7 +111,7 @@ class LazyFile(LoadedFile[D]):
 
 @dataclass(frozen=True)
 class Unusable:
-    """A file that lies where states lie, but tells nothing."""
+    """A file in the states' folder without a usable state."""
 
     path: Path
     reason: str
@@ -214,7 +211,7 @@ class FileKind(Generic[D, K]):
 def unreadable(
     store: Store, loaded: Iterable[LoadedFile[Any]], unusable: Sequence[Unusable]
 ) -> list[str]:
-    """What the person has to be told of files that could not be read, one line each."""
+    """Warnings about files that could not be read, one line each."""
     lines = []
     for file in loaded:
         if file.problems:
@@ -232,7 +229,7 @@ def unreadable(
 
 
 class Entry(Protocol):
-    """One workflow as it lies there: a LoadedFile, or what a format makes of several files."""
+    """One workflow on disk: a LoadedFile, or a format's combination of several files."""
 
     @property
     def key(self) -> str: ...

@@ -20,9 +20,9 @@ _Move: TypeAlias = Callable[Concatenate[S, str, P], S]
 
 
 def move(guard: Callable[[S, str], None]) -> Callable[[_Change[S, P]], _Move[S, P]]:
-    """Make a move of a function that changes a copy of the state.
+    """Turn a function that changes a copy of the state into a move.
 
-    *guard* is given the copy and the time before. It refuses the move, or sets what every move sets.
+    *guard* runs first, with the copy and the time. It refuses the move, or sets what every move sets.
     """
 
     def decorate(change: _Change[S, P]) -> _Move[S, P]:

@@ -161,9 +161,9 @@ class Place:
         return noted
 
     def branch_mismatch(self, own: str | None) -> str | None:
-        """That a state is for the branch *own* and not for the checked-out one, with the two options.
+        """A warning, with two options, if a state is for the branch *own* and another is checked out.
 
-        None where they agree, or where there is no branch to compare: no git, or a detached HEAD.
+        None if they agree or there is no branch to compare: no git, or a detached HEAD.
         """
         if not own or not self.branch or own == self.branch:
             return None
