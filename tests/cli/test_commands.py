@@ -57,14 +57,14 @@ def test_phases_know_their_names(holdfast_project: Project) -> None:
         (["phase", "set", "9"], "there is no phase 9 of 3"),
         (["phase", "set", "0"], "Invalid value"),
         (["phase", "set", "1", "--status", "odd"], "Invalid value"),
-        (["context", "novalue"], "not of the form key=value"),
+        (["context", "novalue"], "not in the form key=value"),
         (["context"], "Nothing to do"),
         (["context", "--drop", "nothing"], "not there: nothing"),
         (["remind", "--drop", "nothing"], "not there: nothing"),
         (["block", "--clear"], "is not blocked"),
         (["undo"], "there is no earlier state"),
         (["show", "Other"], "no workflow is called 'Other'"),
-        (["switch", "Feature X"], "no session is known here"),
+        (["switch", "Feature X"], "this shell belongs to no known session"),
         (["start", "feature x"], "is kept already, in phase 1/3"),
         (["start", " "], "a workflow needs a name"),
         (["inspect", "nowhere.json"], "No such file"),
@@ -488,8 +488,11 @@ def test_resume_says_what_it_cannot_do(holdfast_project: Project) -> None:
     """It printed guidance for a workflow that is over, and for a shell without a session."""
     start(holdfast_project)
     shown = holdfast_project.run("resume").stdout
-    assert "No session is known here" in shown
-    assert "No session is known here" not in holdfast_project.run("resume", session="s").stdout
+    assert "This shell belongs to no known session" in shown
+    assert (
+        "This shell belongs to no known session"
+        not in holdfast_project.run("resume", session="s").stdout
+    )
     holdfast_project.run("phase", "set", "3", "-s", "completed")
     done = holdfast_project.run("resume", "Feature X", check=False)
     assert done.returncode == 1
@@ -500,8 +503,8 @@ def test_start_beside_another_one_says_so(holdfast_project: Project) -> None:
     """Without a session, CLAUDE.local.md stays in force."""
     holdfast_project.declare("Declared")
     shown = holdfast_project.run("start", "Extra").stdout
-    assert "This session stays on 'Declared'" in shown
-    assert "In force" not in holdfast_project.run("start", "More", session="s").stdout
+    assert "Still current: 'Declared'" in shown
+    assert "Still current" not in holdfast_project.run("start", "More", session="s").stdout
 
 
 def test_the_person_is_told_when_a_session_gets_another_workflow(

@@ -94,7 +94,7 @@ def test_one_that_is_there_is_not_begun_again(project: Project) -> None:
     start(project)
     before = tree(project)
     told = refused(project, "start", SLUG, "--title", "Another")
-    assert "begun already" in told
+    assert "has already started" in told
     assert tree(project) == before
 
 
@@ -300,7 +300,7 @@ def test_recover_shows_and_writes_only_after_a_yes(project: Project) -> None:
     gate(project, "recover", "--yes")
     assert read(project)["phases"]["01-requirements"]["status"] == "in_review"
     gate(project, "validate")
-    assert "Nothing is wrong" in gate(project, "recover")
+    assert "are sound" in gate(project, "recover")
 
 
 def test_what_was_interrupted_is_finished_before_it_is_judged(project: Project) -> None:

@@ -370,7 +370,7 @@ def test_what_is_not_plain_json_is_left_alone(
     before = everything(holdfast_project.home, holdfast_project.root)
     done = run("install")
     assert done.returncode == 1
-    assert f"{file} was left alone" in done.stderr
+    assert f"{file} was not changed" in done.stderr
     assert reason in done.stderr
     assert done.stdout == registration.text()
     out = run("uninstall")

@@ -269,7 +269,7 @@ def test_a_limit_that_is_none_lets_nothing_begin(run: Project) -> None:
 def test_the_general_commands_know_the_run(run: Project) -> None:
     """What it is, and that it has commands of its own."""
     assert "user-auth" in run.run("list").stdout
-    assert "It has its own commands: holdfast orchestrate --help" in refused_general(
+    assert "Use its own commands: holdfast orchestrate --help" in refused_general(
         run, "phase", "next"
     )
     assert "user-auth' is executing, not reviewing" in refused_general(run, "complete")

@@ -251,7 +251,7 @@ def test_archive_and_the_next_run(project: Project) -> None:
     orchestrate(project, "fail", "given up")
     assert "start --archive" in refused(project, "start", "tasks.md")
     out = orchestrate(project, "archive")
-    folder = project.root / out.removeprefix("The run is in ").partition(".\n")[0]
+    folder = project.root / out.removeprefix("The run was archived in ").partition(".\n")[0]
     assert (folder / "checkpoint-001.json").exists()
     assert not (project.root / files.STATE).exists()
     orchestrate(project, "start", "tasks.md")

@@ -127,7 +127,7 @@ def test_what_is_next_is_told_in_words(waiting: Project) -> None:
         "  now      3 Verification Plan, waiting approval",
         "  blocked  Human approval required for verification plan",
         "  to do    User must approve or modify verification plan",
-        "  next     4 Generation, has to wait",
+        "  next     4 Generation, must wait",
     ]
     pipeline(waiting, "approve")
     assert "  next     4 Generation, may begin" in pipeline(waiting, "next")
@@ -174,7 +174,7 @@ def test_a_workflow_is_defined_and_begun(holdfast_project: Project) -> None:
     assert path.read_text("utf-8") == REVIEW
     pipeline(holdfast_project, "define", str(file))
     file.write_text(REVIEW.replace("Write", "Tell"), encoding="utf-8")
-    assert "is defined already" in refused(holdfast_project, "pipeline", "define", str(file))
+    assert "is already defined" in refused(holdfast_project, "pipeline", "define", str(file))
     pipeline(holdfast_project, "define", "--replace", str(file))
     assert "Tell" in path.read_text("utf-8")
     told = pipeline(holdfast_project, "start", "review", "--context", "pr=42")
@@ -185,15 +185,15 @@ def test_a_workflow_is_defined_and_begun(holdfast_project: Project) -> None:
 
 WRONG_USAGE: list[tuple[list[str], str]] = [
     (["start", "generation"], "needs the id of its scene"),
-    (["start", "generation", "--scene", "1", "--act", "1"], "--act is not for the type"),
+    (["start", "generation", "--scene", "1", "--act", "1"], "--act cannot be used with the type"),
     (["start", "planning", "--scene", "x", "--act", "1"], "'x' is no number"),
-    (["start", "nothing"], "no workflow is defined as 'nothing'"),
-    (["start", "../x"], "no workflow is defined as '../x'"),
+    (["start", "nothing"], "there is no workflow definition 'nothing'"),
+    (["start", "../x"], "there is no workflow definition '../x'"),
     (["start", "generation", "--scene", "1", "--session", "none"], "no session 'none'"),
     (["update", "1"], "nothing to update"),
     (["update", "1", "--status", "dancing"], "'dancing' is not a status for a step"),
     (["update", "9", "--status", "completed"], "has no step 9"),
-    (["update", "1", "--artifact", "x"], "not of the form key=value"),
+    (["update", "1", "--artifact", "x"], "not in the form key=value"),
     (["update", "4", "--status", "in_progress"], "cannot begin before step 1, 2, 3"),
     (["check", "9"], "has no step 9"),
     (["resume", "--from", "3"], "cannot begin before step 1, 2"),

@@ -116,15 +116,15 @@ def test_steps_without_a_checkpoint(holdfast_project: Project) -> None:
         (["complete"], "'User Login' is not done: phase load_feature"),
         (["unblock"], "'User Login' is not blocked"),
         (["checkpoint", "lint"], "checkpoint 'lint' needs passed"),
-        (["checkpoint", "lint", "passed=maybe"], "is told by --passed or --failed"),
-        (["checkpoint", "lint", "odd"], "not of the form key=value"),
+        (["checkpoint", "lint", "passed=maybe"], "with --passed or --failed"),
+        (["checkpoint", "lint", "odd"], "not in the form key=value"),
         (["tdd", "next"], "this workflow has no test-driven cycles"),
         (["tdd", "run"], "Say it: --passed or --failed"),
         (["start", "dev", FEATURE], "'User Login' is kept already"),
-        (["start", "dev", FEATURE, "--fresh", "--resume"], "give one of them"),
-        (["start", "dev", "x", "--phases", "a"], "--phases is not for the skill 'dev'"),
-        (["start", "tdd", "x", "-t", "a"], "--task is not for the skill 'tdd'"),
-        (["start", "other", "x"], "such a skill needs its phases"),
+        (["start", "dev", FEATURE, "--fresh", "--resume"], "Give --fresh or --resume, not both"),
+        (["start", "dev", "x", "--phases", "a"], "--phases cannot be used with the skill 'dev'"),
+        (["start", "tdd", "x", "-t", "a"], "--task cannot be used with the skill 'tdd'"),
+        (["start", "other", "x"], "this skill needs phases"),
         (["start", "other", "x", "--phases", "a,a"], "a name of its own"),
         (["start", "../x", "x", "--phases", "a"], "is not the name of a skill"),
         (["start", "dev", " "], "a feature or a task is needed"),
@@ -170,7 +170,7 @@ def test_resume_does_not_stop_a_script(dev: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"), [("\n", "🔄 Resuming: User Login"), ("n\n", "It stays as it is.")]
+    ("answer", "expected"), [("\n", "🔄 Resuming: User Login"), ("n\n", "Nothing was changed.")]
 )
 def test_resume_asks_a_person(answer: str, expected: str, dev: Project) -> None:
     """At a terminal, in the document's words."""
@@ -340,7 +340,7 @@ def test_the_general_commands_work(dev: Project) -> None:
 def test_what_a_skill_does_not_have_names_its_commands(arguments: list[str], dev: Project) -> None:
     """Nothing is done to another workflow instead."""
     put(dev, "x", "{}")
-    assert "It has its own commands: holdfast skill --help" in refused(dev, *arguments)
+    assert "Use its own commands: holdfast skill --help" in refused(dev, *arguments)
 
 
 def test_these_commands_mean_a_skill_beside_another_workflow(holdfast_project: Project) -> None:

@@ -84,7 +84,7 @@ def test_it_says_what_the_project_has_decided(holdfast_project: Project) -> None
         in holdfast_project.run("why", "notes/any.md").stdout
     )
     holdfast_project.run("unfollow", "PLAN.md")
-    assert "it is left alone here" in holdfast_project.run("why", "PLAN.md").stdout
+    assert "it was unfollowed here" in holdfast_project.run("why", "PLAN.md").stdout
     holdfast_project.run("follow", "PLAN.md")
     assert explained(holdfast_project, "PLAN.md")["change"] == ""
 

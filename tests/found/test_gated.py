@@ -152,7 +152,7 @@ def test_a_start_that_was_killed_was_not_brought_to_its_end_by_the_next_command(
             return
         assert done.returncode == 9, done.stderr
         again = gate(holdfast_project, "start", slug, "--title", slug)
-        assert "started" in again or "is begun already" in again
+        assert "started" in again or "has already started" in again
         assert "valid, and the files agree" in gate(holdfast_project, "validate", "-w", slug)
         write_artefacts(holdfast_project, slug)
         assert "submitted" in gate(holdfast_project, "submit", "-w", slug)

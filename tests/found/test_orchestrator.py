@@ -55,7 +55,7 @@ def test_a_second_task_done_completes_nothing_that_nobody_began(run: Project) ->
     """An agent repeated its last command; with an id it means it."""
     call(run, "task-start")
     call(run, "task-done")
-    assert "nobody works on task 1.2" in call(run, "task-done", code=1)
+    assert "no agent is recorded for task 1.2" in call(run, "task-done", code=1)
     assert ids(state(run)["completed_tasks"]) == ["1.1"]
     call(run, "task-done", "1.2")
     assert ids(state(run)["completed_tasks"]) == ["1.1", "1.2"]

@@ -210,9 +210,9 @@ def test_follow_reaches_a_file_that_no_glob_names(
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
-        ("PLAN.md", "# Notes\n\nJust words.\n", "PLAN.md has nothing to follow: "),
+        ("PLAN.md", "# Notes\n\nJust words.\n", "PLAN.md has no workflow to follow: "),
         ("gone.md", None, "there is no file 'gone.md'"),
-        ("../outside.md", TICKED, "'../outside.md' is not in the project"),
+        ("../outside.md", TICKED, "'../outside.md' is outside the project"),
     ],
 )
 def test_what_cannot_be_followed(

@@ -133,7 +133,11 @@ def test_the_list_has_what_was_completed(project: Project) -> None:
 
 
 def test_guidance_and_prompt_are_what_resume_says(project: Project) -> None:
-    by_command = project.run("resume").stdout.partition("\nNo session is known here")[0].strip()
+    by_command = (
+        project.run("resume")
+        .stdout.partition("\nThis shell belongs to no known session")[0]
+        .strip()
+    )
     assert "Never touch production" in by_command
     found = given(call(project, "workflow_guidance"))
     assert found["workflow"] == "Page Orchestration"

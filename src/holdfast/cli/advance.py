@@ -137,7 +137,7 @@ def start(
     _tell(view, known, "started", f"kept in {known.path}", *_troubles(view, written))
     chosen = app.look(stay=False).choice().chosen
     if chosen and chosen.key != known.key:
-        say(f"  This session stays on {chosen.name!r}; reach this one with -w {known.name!r}.")
+        say(f"  Still current: {chosen.name!r}. Select this one with -w {known.name!r}.")
 
 
 @click.group()

@@ -420,7 +420,7 @@ def test_a_start_writes_all_that_the_document_names(holdfast_project: Project) -
     assert list(found) == list(example)
     assert list(found["phases"][NAMES[0]]) == list(example["phases"][NAMES[0]])
     before = tree(holdfast_project)
-    with pytest.raises(IllegalMove, match="'user-auth' is begun already"):
+    with pytest.raises(IllegalMove, match="'user-auth' has already started"):
         FORMAT.start(here, SLUG, title="Again", description="x")
     assert tree(holdfast_project) == before
 
