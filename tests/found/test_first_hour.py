@@ -228,7 +228,7 @@ def test_start_in_the_home_folder_said_nothing(holdfast_project: Project) -> Non
     note = "this is your home folder"
     project.home.mkdir(exist_ok=True)
     done = project.run("start", "W", cwd=project.home)
-    assert f"holdfast: {note}: the workflow is saved in {project.home}/untracked" in done.stderr
+    assert f"holdfast: {note}; the workflow is saved in {project.home}/untracked" in done.stderr
     assert list(project.home.glob("untracked/workflow-state/w/*.json"))
     shutil.rmtree(project.home / "untracked")
     assert note not in project.run("start", "W").stderr

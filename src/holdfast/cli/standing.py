@@ -185,7 +185,7 @@ def ignore(app: App, name: str | None) -> None:
     workflow = app.to_change(view, name)
     ledger.ignore(view.place.store, workflow.key, workflow.name, ignored=True)
     sync.put_down(view, workflow)
-    say(f"Workflow ignored: {workflow.name}. Resume it: holdfast resume {workflow.name!r}")
+    say(f"Workflow ignored: {workflow.name}. To resume it: holdfast resume {workflow.name!r}")
 
 
 @click.command()
@@ -231,5 +231,5 @@ def unfollow(app: App, path: str) -> None:
     again = f"Follow it again: {shlex.join(['holdfast', 'follow', name])}"
     if workflow:
         sync.put_down(view, workflow)
-        again = f"Resume it: holdfast resume {workflow.name!r}"
+        again = f"To resume it: holdfast resume {workflow.name!r}"
     say(f"No longer followed: {name}. {again}")

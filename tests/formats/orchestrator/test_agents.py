@@ -41,7 +41,7 @@ def project(holdfast_project: Project) -> Project:
 def test_an_agent_is_sent_off_once(project: Project) -> None:
     """Another kind may work on the same task."""
     start(project, "2.1")
-    with pytest.raises(IllegalMove, match=r"is already at work on task 2\.1 already"):
+    with pytest.raises(IllegalMove, match=r"is already at work on task 2\.1"):
         start(project, "2.1")
     start(project, "2.1", "supervisor")
     with pytest.raises(IllegalMove, match=r"1\.1 is completed"):
