@@ -321,7 +321,7 @@ def test_what_was_changed_since_keeps_the_change(holdfast_project: Project, run:
     run("install")
     file.write_bytes(file.read_bytes().replace(b'"opus"', b'"other"'))
     done = run("uninstall")
-    assert done.stdout.startswith("Took 25 hooks out of ")
+    assert done.stdout.startswith("Removed 25 hooks from ")
     assert "the rest is unchanged" in done.stdout
     assert file.read_bytes() == OTHERS.replace('"opus"', '"other"').encode()
 

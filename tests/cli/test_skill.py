@@ -125,7 +125,7 @@ def test_steps_without_a_checkpoint(holdfast_project: Project) -> None:
         (["start", "dev", "x", "--phases", "a"], "--phases cannot be used with the skill 'dev'"),
         (["start", "tdd", "x", "-t", "a"], "--task cannot be used with the skill 'tdd'"),
         (["start", "other", "x"], "this skill needs phases"),
-        (["start", "other", "x", "--phases", "a,a"], "a name of its own"),
+        (["start", "other", "x", "--phases", "a,a"], "distinct names"),
         (["start", "../x", "x", "--phases", "a"], "is not the name of a skill"),
         (["start", "dev", " "], "a feature or a task is needed"),
         (["show", "nothing"], "no workflow is called 'nothing'"),

@@ -268,3 +268,23 @@ def test_start_after_complete_begins_anew(
     assert "Phase: 1/5" in (holdfast_project.root / "CLAUDE.local.md").read_text("utf-8")
     assert state["key_reminders"] == ["declared"]
     assert state["created_at"] != first
+
+
+def test_undo_of_a_workflow_whose_plan_is_completed_named_a_next_step(
+    holdfast_project: Project,
+) -> None:
+    """It is not active, and `undo` and `phase set` say why."""
+    project = holdfast_project
+    boxes = "".join(f"## Phase {n}: P{n}\n- [ ] box {n}\n\n" for n in range(1, 9))
+    plan = "# Plan 001: Auth\n\n**Status**: 🔄 In Progress\n\n" + boxes
+    project.write("CLAUDE/Plan/001-auth/PLAN.md", plan)
+    moved = project.run("phase", "set", "8").stdout
+    assert (
+        "left with open boxes in phase 3: box 3\n  left with open boxes in 4 more phases\n" in moved
+    )
+    project.run("complete")
+    project.write("CLAUDE/Plan/001-auth/PLAN.md", plan.replace("🔄 In Progress", "Completed"))
+    for command in (("undo",), ("phase", "set", "2")):
+        told = project.run(*command).stdout
+        assert "It is not active: CLAUDE/Plan/001-auth/PLAN.md: its status is 'Completed'" in told
+        assert "Next:" not in told
