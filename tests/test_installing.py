@@ -215,7 +215,7 @@ def test_a_change_by_somebody_else_in_between_is_not_overwritten(tmp_path: Path)
     file.write_text('{"a": 1}')
     change = installing.putting_in(clientsettings.read(str(file)), WANTED)
     file.write_text('{"a": 2}')
-    with pytest.raises(HoldfastError, match="changed by somebody else"):
+    with pytest.raises(HoldfastError, match="changed by another process"):
         installing.install(change, str(tmp_path / "state"))
     assert file.read_text() == '{"a": 2}'
 

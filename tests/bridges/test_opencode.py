@@ -134,7 +134,8 @@ def test_after_a_compaction_all_is_told_once_in_each_request(host: Host, project
     assert [said for _, said in answer.texts[-2:]] == [text, "Second question"]
     assert told(host.request(session.assistant("Noted.").user("Third question"))) == [text]
     assert [each["message"] for each in host.shown] == [
-        "✅ Workflow restored: The long way, Phase 1/3 (Look)"
+        "The long way 1/3",
+        "✅ Workflow restored: The long way, Phase 1/3 (Look)",
     ]
 
 

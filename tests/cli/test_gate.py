@@ -318,7 +318,7 @@ def test_a_text_cannot_steer_the_terminal(feature: Project) -> None:
 
 def test_a_title_and_a_cancelled_feature(feature: Project) -> None:
     """Cancelled, it does not come back, and its files stay."""
-    assert "is cancelled. Its files stay" in gate(feature, "cancel")
+    assert "is cancelled. Its files were kept" in gate(feature, "cancel")
     assert read(feature)["status"] == "cancelled"
     assert "is cancelled" in refused(feature, "submit", "-w", "user-auth")
     assert feature.run("status", session=HERE, check=False).returncode in {0, 1}

@@ -337,7 +337,7 @@ def test_on_a_terminal_somebody_is_asked(answer: str, project: Project) -> None:
         os.close(follower)
         os.write(leader, f"{answer}\n".encode())
         shown = b""
-        while b"stays as it is" not in shown and b"recovered" not in shown:
+        while b"Nothing was changed" not in shown and b"recovered" not in shown:
             shown += os.read(leader, 65536)
         os.close(leader)
         process.wait(30)

@@ -170,7 +170,7 @@ def test_agents(project: Project, compaction_cycle: Compactions) -> None:
     orchestrate(project, "agent", "start", "task-executor", "--task", "2.1")
     orchestrate(project, "agent", "start", "task-executor", "--task", "2.2")
     line = refused(project, "agent", "start", "task-executor", "--task", "2.1")
-    assert "at work on task 2.1 already" in line
+    assert "already at work on task 2.1" in line
     orchestrate(project, "agent", "status", "blocked", "--task", "2.2")
     assert [each["status"] for each in told(project, "agent", "list")] == ["in_progress", "blocked"]
     project.clock.advance(seconds=40 * 60)

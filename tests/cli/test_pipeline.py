@@ -186,7 +186,7 @@ def test_a_workflow_is_defined_and_begun(holdfast_project: Project) -> None:
 WRONG_USAGE: list[tuple[list[str], str]] = [
     (["start", "generation"], "needs the id of its scene"),
     (["start", "generation", "--scene", "1", "--act", "1"], "--act cannot be used with the type"),
-    (["start", "planning", "--scene", "x", "--act", "1"], "'x' is no number"),
+    (["start", "planning", "--scene", "x", "--act", "1"], "'x' is not a number"),
     (["start", "nothing"], "there is no workflow definition 'nothing'"),
     (["start", "../x"], "there is no workflow definition '../x'"),
     (["start", "generation", "--scene", "1", "--session", "none"], "no session 'none'"),
@@ -231,7 +231,7 @@ def test_failed_resumed_and_cancelled(generation: Project) -> None:
     told = pipeline(generation, "cancel", workflow_id, "--reason", "enough")
     assert told.splitlines() == [
         f"Workflow cancelled: {workflow_id}",
-        f"  removed, since it was empty: workspace/generation-runs/{workflow_id}",
+        f"  removed, as it was empty: workspace/generation-runs/{workflow_id}",
     ]
     assert "is cancelled already" in refused(generation, "pipeline", "cancel", workflow_id)
 

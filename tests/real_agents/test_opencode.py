@@ -98,7 +98,7 @@ def conversation(place: Opencode) -> Recording:
             session.compact()
             session.say("THIRD")
             session.say("FOURTH")
-            toasts = session.toasts(1)
+            toasts = session.toasts(2)
         after = kept(place)
         with place.session(stand_in, session.id) as session:
             session.say("FIFTH")
@@ -150,7 +150,7 @@ def by_itself(place: Opencode) -> Recording:
             fork.say("THIRD")
             session.compact()
             session.say("FOURTH")
-            toasts = session.toasts(3)
+            toasts = session.toasts(4)
     notes = {"id": session.id, "toasts": toasts, "hooks": hooks_run(place)}
     return Recording(stand_in.requests, notes=notes)
 
@@ -268,8 +268,11 @@ def test_a_compaction_by_hand_is_followed_by_the_guidance(run: Recording) -> Non
 
 
 def test_the_person_is_shown_one_line(run: Recording) -> None:
-    """For each compaction, in opencode's terminal."""
-    assert run.notes["toasts"] == ["✅ Workflow restored: The long way, Phase 2/3 (Build)"]
+    """At the start and for each compaction, in opencode's terminal."""
+    assert run.notes["toasts"] == [
+        "The long way 1/3",
+        "✅ Workflow restored: The long way, Phase 2/3 (Build)",
+    ]
 
 
 def test_the_shell_knows_its_session(run: Recording) -> None:
@@ -341,7 +344,8 @@ def test_each_request_has_it_once_although_it_is_installed_twice(automatic: Reco
     assert summaries(automatic.requests)[0].text.count("Keep word for word") == 1
     names = [event for event, _ in automatic.notes["hooks"]]
     assert (names.count("PreCompact"), names.count("PostCompact")) == (2, 2)
-    assert len(automatic.notes["toasts"]) == 3  # restored twice, and carried over into the fork
+    # At the start; restored twice, and carried over into the fork.
+    assert len(automatic.notes["toasts"]) == 4
 
 
 def test_a_subagent_is_told_nothing(automatic: Recording) -> None:

@@ -84,7 +84,7 @@ def cancel(project: Project) -> None:
 def test_a_session_is_created_with_an_empty_index(holdfast_project: Project) -> None:
     sessions.create(place(holdfast_project), NAME)
     assert json_of(holdfast_project, SESSION.index_file) == {"workflows": []}
-    with pytest.raises(IllegalMove, match="there already"):
+    with pytest.raises(IllegalMove, match="already exists"):
         sessions.create(place(holdfast_project), NAME)
 
 
