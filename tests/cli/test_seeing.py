@@ -68,6 +68,14 @@ def facts(project: Project, session: str | None = None) -> Any:
     return json.loads(project.run("status", "--json", session=session).stdout)
 
 
+@pytest.mark.parametrize("command", ["status", "list"])
+def test_the_facts_for_programs_hold_no_object_of_ours(command: str, blocked: Project) -> None:
+    """A function of the workflow was printed as text, with the whole state file in it."""
+    shown = blocked.run(command, "--json").stdout
+    assert LONG in shown
+    assert not re.search(r"functools|<bound|Path\(| object at ", shown)
+
+
 @pytest.fixture
 def blocked(holdfast_project: Project) -> Project:
     """A workflow with something of everything."""

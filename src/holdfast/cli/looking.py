@@ -39,8 +39,8 @@ from holdfast.workflows.sync import ProjectView
 
 def _facts(workflow: Workflow) -> dict[str, Any]:
     declared_at = iso(from_mtime(workflow.declared_at)) if workflow.declared else None
-    made = {"name", "brief"}  # both are in the briefing
-    names = (field.name for field in fields(workflow) if field.name not in made)
+    left_out = {"name", "brief", "inspect"}  # the briefing has the first two
+    names = (field.name for field in fields(workflow) if field.name not in left_out)
     return {
         **{name: getattr(workflow, name) for name in names},
         "declared_at": declared_at,
