@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+import holdfast.handlers
+import holdfast.hooks
 from holdfast.files import fingerprints
 from holdfast.files.store import COPIES
 
@@ -24,6 +26,8 @@ _CHANGING = (
     *("os.utime", "os.chmod", "shutil.", "subprocess.", "os.posix_spawn", "os.fork"),
 )
 _CODE = (".py", ".pyc", ".so")
+# Folders that an import lists, the first time that a process loads something from there.
+_IMPORTED_FROM = (*holdfast.__path__, *holdfast.hooks.__path__, *holdfast.handlers.__path__)
 
 
 class InputRecorder:
@@ -39,7 +43,8 @@ class InputRecorder:
         if isinstance(path, int):  # an open file, whose path was recorded
             return
         name = os.path.join(os.getcwd(), os.fsdecode(path))  # type: ignore[arg-type]  # a path
-        if not name.startswith((*self.apart, "/proc/self/fd/")) and not name.endswith(_CODE):
+        apart = (*self.apart, *_IMPORTED_FROM, "/proc/self/fd/")
+        if not name.startswith(apart) and not name.endswith(_CODE):
             self.seen[name] = max(how, self.seen.get(name, how))
 
     def record_change(self, what: str, path: object) -> None:
