@@ -184,10 +184,11 @@ def _copy_canonical(project: Project, path: Path, number: int) -> None:
     state["holdfast"]["identity"] = f"canonical:name:other {number}"
     state["holdfast"]["seen"] = {}
     slug = f"other-{number}"
-    project.write(
-        f"untracked/workflow-state/{slug}/{path.name.replace('bench', slug)}",
-        json.dumps(state, indent=2) + "\n",
-    )
+    copy = f"untracked/workflow-state/{slug}/{path.name.replace('bench', slug)}"
+    project.write(copy, json.dumps(state, indent=2) + "\n")
+    # Older than CLAUDE.local.md: a state that was written after it would be chosen.
+    hour_ago = path.stat().st_mtime - 3600
+    os.utime(project.root / copy, (hour_ago, hour_ago))
 
 
 def _begin_skill(project: Project) -> None:
