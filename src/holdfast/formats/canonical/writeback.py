@@ -87,9 +87,9 @@ def _versions(text: str, before: Declaration, state: State) -> Iterator[str]:
     def counted(value: str) -> str:
         return _COUNT.sub(
             lambda found: (
-                f"{phase.current}"
-                + (found["between"] or "")
-                + f"{phase.total}" * bool(found["between"])
+                f"{phase.current}{found['between']}{phase.total}"
+                if found["between"]
+                else f"{phase.current}"
             ),
             value,
             count=1,
