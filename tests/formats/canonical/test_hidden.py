@@ -6,7 +6,6 @@ import pytest
 
 from holdfast.testing import Project
 
-SELF = "untracked/.gitignore"
 STATES = "untracked/workflow-state/.gitignore"
 
 
@@ -27,7 +26,7 @@ def test_git_status_shows_only_the_persons_files(repository: Project) -> None:
     repository.declare("Payments")
     repository.run("phase", "next", session="s-1")
     assert repository.git("status", "--porcelain") == "?? CLAUDE.local.md\n"
-    assert _ignores(repository) == [SELF]
+    assert _ignores(repository) == [STATES]
     repository.run("complete", session="s-1")
     assert repository.git("status", "--porcelain") == "?? CLAUDE.local.md\n"
 

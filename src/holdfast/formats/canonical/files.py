@@ -86,10 +86,9 @@ def hide_from_git(store: Store) -> None:
 
     Otherwise git lists each state as a new file, and the client prints changes in files that git lists.
     """
-    states = store.root / FOLDER
-    folder = states if states.parent.exists() else states.parent  # the highest that we make
+    folder = store.root / FOLDER
     ignore = folder / ".gitignore"
-    if not (ignore.exists() or git.ignores(str(states)) or git.tracks(str(folder))):
+    if not (ignore.exists() or git.ignores(str(folder)) or git.tracks(str(folder))):
         with contextlib.suppress(StateUnwritable):  # no reason to lose the state; doctor tells it
             store.write(ignore, b"*\n")
 
