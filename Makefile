@@ -1,10 +1,13 @@
 # Every target sets up what it needs: a virtual environment in .venv, made with nothing but
-# Python >= 3.11 and pip. Nothing outside this directory is changed.
+# Python >= 3.11 and pip. .venv is a link into the user's cache: a client that installs this directory as a
+# plugin copies all of it, but does not follow a link out of it. Nothing else outside is changed.
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 TREE := .venv/.tree
+CACHE := $(or $(XDG_CACHE_HOME),$(if $(HOME),$(HOME)/.cache))
+ENVIRONMENT := $(if $(CACHE),$(CACHE)/holdfast/environment-$(shell printf %s '$(CURDIR)' | cksum | cut -d' ' -f1))
 # What the editable install links, file by file.
 LINKED = find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' -o -path '*templates*.md' | sort
 
@@ -65,7 +68,7 @@ picture: .venv/.ready
 	$(BIN)/python docs/picture.py
 
 clean:
-	rm -rf .venv .cache build dist *.egg-info .mypy_cache .ruff_cache .import_linter_cache \
+	rm -rf $(if $(ENVIRONMENT),'$(ENVIRONMENT)') .venv .cache build dist *.egg-info .mypy_cache .ruff_cache .import_linter_cache \
 		.pytest_cache .hypothesis
 
 # The install links file by file (editable_mode=strict), so that mypy and the import contract see
@@ -80,7 +83,10 @@ clean:
 
 $(TREE): FORCE
 	@test -n "$(PYTHON)" || { echo 'Holdfast needs Python 3.11 or newer: make PYTHON=/path/to/python3.x' >&2; exit 1; }
+	@# A link that leads elsewhere came with a copy of the directory. Without a cache, .venv is a plain directory.
+	@if [ -n '$(ENVIRONMENT)' ] && [ "$$(readlink .venv)" != '$(ENVIRONMENT)' ] && mkdir -p '$(ENVIRONMENT)' 2>/dev/null; then \
+		rm -rf .venv && ln -s '$(ENVIRONMENT)' .venv; fi
 	@version='import sys; print(sys.version)'; \
 		[ "$$($(BIN)/python -c "$$version" 2>/dev/null)" = "$$($(PYTHON) -c "$$version")" ] || \
-		$(PYTHON) -m venv --without-pip --clear .venv
+		$(PYTHON) -m venv --without-pip --clear "$$(readlink .venv || echo .venv)"
 	@$(LINKED) | cmp -s - $@ || $(LINKED) > $@

@@ -113,9 +113,9 @@ def test_the_plugin_has_the_packages_version() -> None:
 def test_as_many_parts_are_registered_as_are_sent_by_default() -> None:
     """Each with arguments of its own, or the client would merge them into one run."""
     hooks = json.loads(text("settings.example.json"))["hooks"]["SessionStart"]
-    arguments = [hook["args"] for entry in hooks for hook in entry["hooks"]]
-    parts = [["hook", "--part", str(number)] for number in range(1, Settings().parts + 1)]
-    assert arguments == [["hook"], *parts]
+    started = [hook["command"].partition("exec ")[2] for entry in hooks for hook in entry["hooks"]]
+    parts = [f"holdfast hook --part {number}" for number in range(1, Settings().parts + 1)]
+    assert started == ["holdfast hook", *parts]
     assert [set(entry.get("matcher", "").split("|")) for entry in hooks] == [{""}, SENT_AT]
 
 

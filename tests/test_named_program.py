@@ -1,4 +1,4 @@
-"""Which program the settings name: the one that the client can start, wherever it was started."""
+"""Which program the settings name: this installation, by its path."""
 
 from __future__ import annotations
 
@@ -8,51 +8,15 @@ import sys
 import venv
 from pathlib import Path
 
-import pytest
-
 from holdfast.setup import registration
-from holdfast.setup.registration import ON_PATH, Program
+from holdfast.setup.registration import Program
 
 SCRIPT = Path(sys.executable).parent / "holdfast"
 
 
-@pytest.fixture
-def linked(tmp_path: Path) -> str:
-    """A folder of commands, as `pipx` and `uv tool` fill it: with a link to this installation."""
-    (tmp_path / "holdfast").symlink_to(SCRIPT)
-    return str(tmp_path)
-
-
-def path(*folders: str | Path) -> str:
-    return os.pathsep.join(str(folder) for folder in folders)
-
-
-def test_the_name_alone_where_it_is_this_installation(linked: str) -> None:
-    """Also behind folders that do not have it, and while another environment is activated."""
-    assert registration.find_program(path("/nonexistent", linked), None) == ON_PATH
-    assert registration.find_program(path(SCRIPT.parent), None) == ON_PATH
-    assert registration.find_program(path(linked), "/another/environment") == ON_PATH
-
-
-def test_the_whole_path_where_the_name_means_nothing_or_another(
-    linked: str, tmp_path: Path
-) -> None:
-    """A folder relative to wherever the shell is now does not count either."""
-    whole = Program(str(SCRIPT))
-    assert registration.find_program("", None) == whole
-    assert registration.find_program(path("."), None) == whole
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "holdfast").write_bytes(b"#!/bin/sh\n")
-    (other / "holdfast").chmod(0o755)
-    assert registration.find_program(path(other, linked), None) == whole
-
-
-def test_an_environment_that_this_shell_has_activated_does_not_count(linked: str) -> None:
-    """The client may be started from another shell."""
-    environment = str(SCRIPT.parent.parent)
-    assert registration.find_program(path(SCRIPT.parent), environment) == Program(str(SCRIPT))
-    assert registration.find_program(path(SCRIPT.parent, linked), environment) == ON_PATH
+def test_the_path_of_the_script_that_was_installed() -> None:
+    """Whatever the PATH has under that name."""
+    assert registration.whole_path() == Program(str(SCRIPT))
 
 
 def test_without_a_script_the_interpreter_is_started(tmp_path: Path) -> None:
@@ -64,7 +28,7 @@ def test_without_a_script_the_interpreter_is_started(tmp_path: Path) -> None:
         [
             python,
             "-c",
-            "from holdfast.setup import registration; print(*registration.find_program('', None))",
+            "from holdfast.setup import registration; print(*registration.whole_path())",
         ],
         env={"PYTHONPATH": str(source), "PATH": os.environ["PATH"]},
         capture_output=True,

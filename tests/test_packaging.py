@@ -154,3 +154,22 @@ def test_it_runs_in_an_empty_environment(built: Built, tmp_path: Path) -> None:
     )
     told = json.loads(answered.stdout)["hookSpecificOutput"]["additionalContext"]
     assert "phase 1 of 2: Build." in told
+
+
+@pytest.mark.needs("make")
+def test_the_environment_lies_outside_the_folder_that_a_plugin_is_copied_from(
+    tmp_path: Path,
+) -> None:
+    """Clients copy the whole folder, and follow no link out of it. A copied link to another's is not kept."""
+    folder, cache = tmp_path / "the checkout", tmp_path / "the cache"
+    folder.mkdir()
+    (folder / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    (folder / ".venv").symlink_to(tmp_path / "of another checkout")
+    environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(cache)}
+    run("make", ".venv/.tree", "LINKED=true", cwd=folder, environment=environment)
+    assert (folder / ".venv").resolve().parent == cache / "holdfast"
+    assert run(folder / ".venv/bin/python", "-c", "print('starts')", cwd=folder) == "starts\n"
+    run("make", "clean", cwd=folder, environment=environment)
+    assert [each.name for each in (*folder.iterdir(), *(cache / "holdfast").iterdir())] == [
+        "Makefile"
+    ]

@@ -36,7 +36,10 @@ def test_what_is_registered_is_recognised(program: Program, client: Client) -> N
     assert len(set(found)) == len(found) or client.name == "claude"
     for hook, (_, entry) in zip(found, entries, strict=True):
         words = [program.command, *program.first, "hook", *hook.arguments]
-        if client.in_words and program != PLUGIN:
+        if program == ON_PATH and client.name == "claude":
+            assert entry["command"].endswith("; exec " + " ".join(words))
+            assert "args" not in entry
+        elif client.in_words and program != PLUGIN:
             assert [entry["command"], *entry["args"]] == words
         else:
             assert words[-2:] == ["--agent", client.name] or not client.said
@@ -112,8 +115,12 @@ def test_each_agent_gets_what_it_wants(client: Client) -> None:
         ("codex", {"command": "holdfast hook --agent=gemini"}, "it answers as for Gemini CLI"),
         ("codex", {"command": "holdfast hook --agent kodex"}, "it answers as for kodex"),
         ("codex", {"command": "holdfast hook"}, ""),
-        ("claude", {"args": ["hook", "--agent", "codex"]}, "it answers as for Codex"),
-        ("claude", {"args": ["hook", "--agent", "claude"]}, ""),
+        (
+            "claude",
+            {"command": "holdfast", "args": ["hook", "--agent", "codex"]},
+            "it answers as for Codex",
+        ),
+        ("claude", {"command": "holdfast", "args": ["hook", "--agent", "claude"]}, ""),
     ],
 )
 def test_what_keeps_a_hook_from_running(agent: str, change: dict[str, Any], fault: str) -> None:

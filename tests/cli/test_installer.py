@@ -87,9 +87,9 @@ def everything(*folders: Path) -> dict[str, bytes]:
 
 
 def test_a_fresh_file_is_the_example_to_the_byte(holdfast_project: Project, run: Run) -> None:
-    """So the example is what a person gets."""
-    done = run("install")
-    file = settings(holdfast_project)
+    """In the settings that a project shares, which name no path of one machine."""
+    done = run("install", "--scope", "project")
+    file = settings(holdfast_project, "project")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"Registered 25 hooks in {file}\n" in done.stdout
     assert file.read_bytes() == (ROOT / "settings.example.json").read_bytes()
@@ -372,7 +372,7 @@ def test_what_is_not_plain_json_is_left_alone(
     assert done.returncode == 1
     assert f"{file} was not changed" in done.stderr
     assert reason in done.stderr
-    assert done.stdout == registration.text()
+    assert done.stdout == registration.text(Program(str(SCRIPT)))
     out = run("uninstall")
     assert (out.returncode, out.stdout) == (1, "")
     assert reason in out.stderr
@@ -457,17 +457,44 @@ def test_project_settings_lie_where_sessions_start(holdfast_project: Project, ru
     assert (inner / ".claude/settings.json").is_file()
 
 
-def test_the_whole_path_is_written_where_the_name_is_not_found(
+def test_the_whole_path_is_written_except_where_others_do_not_have_it(
     holdfast_project: Project, run: Run
 ) -> None:
-    """Said in one line; and for the project's settings, that others do not have that path."""
-    done = run("install", "--scope", "project", PATH=os.defpath)
-    assert f"  started as {SCRIPT}, because `holdfast` may not be on the PATH" in done.stdout
-    assert f"{SCRIPT} is a path of this machine" in done.stderr
+    """In the project's settings the name, which has to be on the PATH."""
+    for scope in ("user", "local"):
+        assert "on the PATH" not in run("install", "--scope", scope, PATH=os.defpath).stderr
+        file = settings(holdfast_project, scope)
+        assert file.read_text(encoding="utf-8") == registration.text(Program(str(SCRIPT)))
+        run("uninstall", "--scope", scope)
+    without = run("install", "--scope", "project", PATH=os.defpath)
+    assert "`holdfast` is not on the PATH, and these hooks do nothing until it is" in without.stderr
     file = settings(holdfast_project, "project")
-    assert file.read_text(encoding="utf-8") == registration.text(Program(str(SCRIPT)))
-    run("uninstall", "--scope", "project")
-    assert "path of this machine" not in run("install", PATH=os.defpath).stderr
+    assert file.read_text(encoding="utf-8") == registration.text()
+    assert run("install", "--scope", "project").stderr == ""
+
+
+@pytest.mark.parametrize("path", ["", "/nonexistent"])
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_no_hook_fails_without_a_path(
+    scope: str, path: str, holdfast_project: Project, run: Run
+) -> None:
+    """A client that was started without one would print an error for each."""
+    run("install", "--scope", scope)
+    hooks = json.loads(settings(holdfast_project, scope).read_bytes())["hooks"]
+    entries = [each for groups in hooks.values() for group in groups for each in group["hooks"]]
+    environment = {**holdfast_project.environment(), "PATH": path}
+    for entry in entries:
+        line = [entry["command"], *entry.get("args", ())]
+        done = subprocess.run(
+            line if "args" in entry else ["/bin/sh", "-c", *line],
+            cwd=holdfast_project.root,
+            env=environment,
+            input="{}",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), entry
 
 
 @pytest.mark.parametrize(
@@ -498,9 +525,11 @@ def test_what_else_keeps_hooks_from_running_once_is_said(
     holdfast_project: Project, run: Run
 ) -> None:
     """Another registration, and what switches all hooks off."""
-    run("install", "--scope", "project")
+    run("install", "--scope", "local")
     assert run("install").stderr == ""  # the client runs equal hooks once
-    other = run("install", PATH=os.defpath).stderr
+    run("uninstall", "--scope", "local")
+    run("install", "--scope", "project")
+    other = run("install").stderr
     assert "every hook runs twice; to repair it: holdfast uninstall --scope user" in other
     local = put(holdfast_project, {"disableAllHooks": True}, "local")
     off = run("install", HOLDFAST_DISABLE="1")

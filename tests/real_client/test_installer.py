@@ -23,9 +23,9 @@ pytestmark = pytest.mark.needs("npm")
 RESTORED = "# Workflow restored after the compaction: "
 
 
-def compacted(place: Workplace, binary: Path) -> tuple[str, Any]:
+def compacted(place: Workplace, binary: Path, **more: str) -> tuple[str, Any]:
     """A session with one compaction: the first request after it, and all that was printed."""
-    with StandIn() as stand_in, place.client(binary, stand_in) as session:
+    with StandIn() as stand_in, place.client(binary, stand_in, **more) as session:
         session.send("begin")
         session.send("go on")
         session.compact()
@@ -56,6 +56,24 @@ def test_installed_it_restores_and_uninstalled_nothing_runs(binary: Path, tmp_pa
     after = {file: file.read_bytes() for file in state.rglob("*") if file.is_file()}
     assert before
     assert after == before
+
+
+@pytest.mark.parametrize("path", ["", "/nonexistent"])
+def test_a_missing_path_costs_no_restore_and_no_error(
+    path: str, binary: Path, tmp_path: Path
+) -> None:
+    """What `install` writes has the whole path. What a project shares does nothing without `holdfast`."""
+    place = Workplace(tmp_path)
+    place.plan(3, {})
+    place.holdfast("install")
+    text, printed = compacted(place, binary, PATH=path)
+    assert RESTORED in text
+    assert trouble(printed) == []
+    place.holdfast("uninstall")
+    place.write_settings()
+    text, printed = compacted(place, binary, PATH=path)
+    assert RESTORED not in text
+    assert trouble(printed) == []
 
 
 def test_a_running_session_follows(binary: Path, tmp_path: Path) -> None:

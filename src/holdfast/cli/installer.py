@@ -20,7 +20,7 @@ from holdfast.setup.clientsettings import ClientSettings
 from holdfast.setup.doctor import registered
 from holdfast.setup.installing import Change
 from holdfast.setup.plugin import marker
-from holdfast.setup.registration import ON_PATH, Program
+from holdfast.setup.registration import ON_PATH
 from holdfast.text.plaintext import counted, one_line
 
 scope_option = click.option(
@@ -54,11 +54,7 @@ def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run:
     _refuse_what_cannot_work(client, by_server=by_server)
     scopes, scope = clientsettings.look(here, client), named or "user"
     file = scopes.file(scope)
-    # Codex runs a line in a login shell, which has a PATH of its own. So the name alone is only for
-    # settings that others may share, as Claude Code's.
-    program = registration.whole_path()
-    if client is CLAUDE:
-        program = registration.find_program(here.search_path, here.virtual_env)
+    program = ON_PATH if scope == "project" else registration.whole_path()
     loaded = settings.load(None, here.config_file)
     parts = loaded.settings.parts
     if file.problem:
@@ -70,6 +66,10 @@ def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run:
     # Anything that stops the registered hooks from working.
     findings = registered.examine_scopes(scopes.after(change.result))
     warnings = [*loaded.problems, *(finding.line for finding in findings)]
+    if program == ON_PATH and not registration.find_on_path(
+        program.command, here.search_path, here.virtual_env
+    ):
+        warnings.append("`holdfast` is not on the PATH, and these hooks do nothing until it is")
     if here.disabled:
         warnings.append("HOLDFAST_DISABLE is set; hooks that see it do nothing")
     if not loaded.settings.enabled:
@@ -83,7 +83,7 @@ def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run:
     else:
         _refuse_what_was_not_asked_for(file, scope, named)
         copy = installing.install(change, here.state_dir)
-        _tell_what_was_registered(change, program, copy)
+        _tell_what_was_registered(change, copy)
         if by_server:
             adding = registration.adding(program)
             say(f"Add the server that answers tool events to Claude Code: {adding}")
@@ -91,13 +91,10 @@ def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run:
     _warn([*_tracked(file), *warnings])
 
 
-def _tell_what_was_registered(change: Change, program: Program, copy: str | None) -> None:
+def _tell_what_was_registered(change: Change, copy: str | None) -> None:
     before, hooks = change.before, counted(len(change.result.hooks), "hook")
     done = f"Brought {hooks} up to date" if before.hooks else f"Registered {hooks}"
     say(f"{done} in {before.path}")
-    if program != ON_PATH and before.client is CLAUDE:
-        line = " ".join([program.command, *program.first])
-        say(f"  started as {line}, because `holdfast` may not be on the PATH everywhere")
     if copy:
         say(f"  backup of the previous file: {copy}")
 

@@ -3,8 +3,9 @@
 `python -m holdfast.setup.registration` prints it as settings.example.json has it, with `plugin` behind it
 as hooks/hooks.json has it. The other way round, it tells which hooks in a settings file are ours.
 
-A shell may find `holdfast` where the client, started elsewhere, does not: in a virtual environment
-that is activated in this shell alone. Then settings name the whole path, which always works.
+A shell may find `holdfast` where the client, started elsewhere, does not. So settings name the whole path, which works
+with any PATH. Only the settings that a project shares name it alone, since a path is of one machine; there, and
+in settings.example.json, a hook does nothing where there is no such program, instead of failing at every event.
 """
 
 from __future__ import annotations
@@ -46,11 +47,13 @@ ON_PATH = Program(NAME)
 # -P: a hook is started in the project, whose modules are not ours to import.
 THIS = Program(sys.executable, ("-P", "-m", NAME))
 # The plugin brings a script that finds the plugin's own environment. It is given to sh, so that it
-# needs no mark as executable, which is lost in many an archive.
-PLUGIN = Program("sh", ("${CLAUDE_PLUGIN_ROOT}/bin/holdfast",))
+# needs no mark as executable, which is lost in many an archive. The path of sh, for a client without a PATH.
+PLUGIN = Program("/bin/sh", ("${CLAUDE_PLUGIN_ROOT}/bin/holdfast",))
 # Codex and Qwen take a plugin that was made for Claude Code, and know no arguments beside the command:
 # of the two words they would start `sh` alone, which reads the payload as its script.
 _PLUGIN_LINE = f'{PLUGIN.command} "{PLUGIN.first[0]}"'
+# What stands before a hook that is started by name.
+_IF_THERE = f"command -v {NAME} >/dev/null || exit 0; exec "
 # What the client fills in for the server. Of a file that is read or written, only where it lies: its
 # text may be long, and would be sent as JSON within JSON.
 _ABOUT = ("hook_event_name", "session_id", "cwd", "agent_id", "tool_name")
@@ -67,16 +70,8 @@ PATIENCE = 30  # seconds; the timeout with which hooks are registered
 _SERVER_PATIENCE = 5
 
 
-def find_program(search_path: str, virtual_env: str | None) -> Program:
-    """`holdfast` where that is this installation wherever the client is started, else its path."""
-    this, found = whole_path(), find_on_path(NAME, search_path, virtual_env)
-    if this != THIS and found and os.path.realpath(found) == os.path.realpath(this.command):
-        return ON_PATH
-    return this
-
-
 def whole_path() -> Program:
-    """The path of this installation, for what is started in a shell with a PATH of its own."""
+    """The path of this installation."""
     script = _script()
     return Program(script) if script else THIS
 
@@ -139,6 +134,8 @@ def _entry(client: Client, program: Program, row: Row, part: int) -> dict[str, o
     entry["type"] = "command"
     if program == PLUGIN:
         entry["command"] = " ".join((_PLUGIN_LINE, *arguments))
+    elif program == ON_PATH and client is CLAUDE:
+        entry["command"] = _IF_THERE + " ".join((NAME, *arguments))
     elif client.in_words:
         entry |= {"command": program.command, "args": [*program.first, *arguments]}
     else:
@@ -297,7 +294,7 @@ def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:
     line, given = entry.get("command"), entry.get("args")
     if not isinstance(line, str):
         return None
-    words = [line, *given] if isinstance(given, list) else _split(line)
+    words = [line, *given] if isinstance(given, list) else _split(line.removeprefix(_IF_THERE))
     if not all(isinstance(word, str) for word in words) or "hook" not in words[1:]:
         return None
     place = words.index("hook", 1)
