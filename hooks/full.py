@@ -87,9 +87,9 @@ class _Hook:
         if lost:
             unnoted = (f"not noted: no line could be added to {path}" for path in lost)
             decision = decision._replace(why=[*decision.why, *unnoted])
-        if request.trouble:
-            reply = replies.noted_by(decision.reply, request.name, f"Holdfast: {request.trouble}")
-            decided, why = decision.decided or "nothing", [*decision.why, request.trouble]
+        if request.note:
+            reply = replies.noted_by(decision.reply, request.name, f"Holdfast: {request.note}")
+            decided, why = decision.decided or "nothing", [*decision.why, request.note]
             decision = decision._replace(reply=reply, decided=decided, why=why)
         return self._outcome(decision)
 

@@ -26,12 +26,15 @@ def main(arguments: Sequence[str] = ()) -> int:
     raw = read_stdin()
     if homes.is_switched_off(os.environ):
         return 0
-    if os.path.lexists(os.path.join(sys.prefix, marker.NAME)):  # the plugin's own environment
+    of_plugin = os.path.lexists(os.path.join(sys.prefix, marker.NAME))
+    if of_plugin:
         marker.note_use(sys.prefix, time.time())
     said = _part(raw, arguments)
     if said is not None:
         return write(said)
     asked = request.Request(raw, arguments)
+    if of_plugin and asked.name in {"SessionStart", "PreToolUse"} and not asked.part:
+        asked.note = asked.note or marker.claim_news(sys.prefix)
     from holdfast.answers import quick
 
     said = quick.answer(asked)

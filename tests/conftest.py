@@ -18,6 +18,7 @@ from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from holdfast.config.project import variables_of_home
+from holdfast.setup.plugin.marker import NEWS
 from holdfast.testing import simulate
 from plugin import Plugin, copy_files, wheelhouse
 from warm import Warm
@@ -108,6 +109,7 @@ def ready_environment(wheels: Path, tmp_path_factory: pytest.TempPathFactory) ->
             done = plugin.call("--version")
             assert done.returncode == 0, done.stderr
             made = plugin.environments()
+            (made[0] / NEWS).unlink()  # of the set-up itself other tests tell
     return made[0]
 
 

@@ -27,6 +27,7 @@ from holdfast.setup.plugin.environment import (
 )
 from plugin import DEADLINE, ROOT, Plugin, copy_files, listing, programs
 
+READY = "Holdfast: it is set up, and saves and restores workflows from now on"
 UNDER_WAY = "Holdfast is being set up in the background, once for this version."
 NO_PACKAGES = {"PIP_FIND_LINKS": ""}
 MONTH = 31 * 24 * 3600
@@ -89,6 +90,23 @@ def test_the_first_session_is_told_and_not_held_up(tmp_path: Path, wheels: Path)
     assert listing(plugin.root) == before[0]
 
 
+@pytest.mark.parametrize("event", ["SessionStart", "PreToolUse"])
+def test_the_person_is_told_once_when_it_is_ready(
+    event: str, ready: Plugin, tmp_path: Path
+) -> None:
+    """At the first edit or the next start, whichever comes first."""
+    (environment,) = ready.environments()
+    own = tmp_path / "own" / environment.name
+    shutil.copytree(environment, own, symlinks=True)
+    environment.unlink()
+    ready.link([own])
+    (own / marker.NEWS).touch()
+    more = {"source": "startup", "tool_name": "Edit", "tool_input": {"file_path": "a.md"}}
+    told = [ready.hook(event, more=more) for _ in range(2)]
+    assert json.loads(told[0])["systemMessage"] == READY
+    assert READY not in told[1]
+
+
 def test_two_sessions_at_once_set_up_once(plugin: Plugin, tmp_path: Path) -> None:
     """pip itself tells how often it has installed something."""
     told = tmp_path / "pip.log"
@@ -98,7 +116,7 @@ def test_two_sessions_at_once_set_up_once(plugin: Plugin, tmp_path: Path) -> Non
         )
     assert [line.startswith(UNDER_WAY) for line in lines] == [True] * 4
     plugin.wait_until_ready()
-    assert plugin.session_start() == ""
+    assert plugin.session_start() == READY
     log = told.read_text(encoding="utf-8")
     assert len(re.findall(r"Successfully installed .*\bholdfast-", log)) == 1
 
@@ -121,7 +139,7 @@ def test_killed_in_the_middle_it_leaves_nothing_half(plugin: Plugin) -> None:
     assert "could not be set up: The set-up was interrupted." in line
     assert "It is being tried again now." in line
     plugin.wait_until_ready()
-    assert plugin.session_start() == ""
+    assert plugin.session_start() == READY
 
 
 def test_while_it_is_set_up_nothing_is_said_of_a_failure(plugin: Plugin) -> None:
@@ -154,7 +172,7 @@ def test_without_a_network_it_says_so_and_is_tried_again_with_the_next_session(
     assert "It is being tried again now." in line
     plugin.wait_until_ready()
     assert log.stat().st_mtime_ns > before
-    assert plugin.session_start() == "The long way 2/5"
+    assert plugin.session_start() == f"The long way 2/5 · {READY}"
 
 
 def test_settings_of_the_user_that_would_lead_elsewhere(plugin: Plugin, tmp_path: Path) -> None:
@@ -333,7 +351,7 @@ def test_an_environment_of_another_platform_does_not_count_as_ready(plugin: Plug
     fake_environment(plugin.data, foreign, "bin/python\n/lib/ld-of-another-platform.so.1\n")
     assert plugin.session_start().startswith(UNDER_WAY)
     plugin.wait_until_ready()
-    assert plugin.session_start() == ""
+    assert plugin.session_start() == READY
     assert plugin.call("--version").stdout == f"holdfast, version {__version__}\n"
     assert len(plugin.environments()) == 3
 

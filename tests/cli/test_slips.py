@@ -94,3 +94,10 @@ def test_delivery_passes_over_what_a_person_played_by_hand(
     path = project.write("real.jsonl", json.dumps(boundary) + "\n")
     done = project.run("doctor", "--delivery", "--json", check=False)
     assert json.loads(done.stdout)["transcript"] == str(path)
+    project.write("by-hand.jsonl", json.dumps({"type": "user"}) + "\n")  # it may also be there
+    done = project.run("doctor", "--delivery", "--json", check=False)
+    assert json.loads(done.stdout)["transcript"] == str(path)
+    other = project.root.parent / "other"
+    other.mkdir()
+    done = project.run("doctor", "--delivery", cwd=other, check=False)
+    assert "shows no compaction" in done.stderr

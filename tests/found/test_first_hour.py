@@ -51,7 +51,7 @@ def test_the_help_of_the_hook_left_out_what_settings_register(holdfast_project: 
     """Somebody who read `--later` in the settings found no word about it."""
     told = holdfast_project.run("hook", "--help").stdout
     written = json.dumps(registration.hooks())
-    for option in sorted(set(re.findall(r'"(--[a-z]+)"', written))):
+    for option in sorted(set(re.findall(r"(--[a-z]+)", written))):
         assert option in told
     assert "--later" in written
 

@@ -105,8 +105,9 @@ class Decision(NamedTuple):
     outdates: bool = False  # what was prepared may hold no longer, and nobody waits for this run
 
 
-# Events that tell a session of its workflow.
+# Events that tell a session of its workflow, and those at which the person can be told something.
 _TELLING = ("SessionStart", "UserPromptSubmit")
+_NOTED = (*_TELLING, "PreToolUse")
 
 
 def failed(event: str, cause: str) -> Decision:
@@ -126,7 +127,7 @@ def is_whole(reply: Reply) -> bool:
 
 def noted_by(reply: Reply, event: str, note: str) -> Reply:
     """*reply* with a *note* for the person, where *event* has a line for one."""
-    if event not in _TELLING or not isinstance(reply, Nothing | Restored):
+    if event not in _NOTED or not isinstance(reply, Nothing | Restored):
         return reply
     told = reply if isinstance(reply, Restored) else Restored()
     return told._replace(message=" · ".join(filter(None, [told.message, note])))

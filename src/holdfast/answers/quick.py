@@ -32,7 +32,7 @@ _FOR_THE_CALLER = {"PreCompact", "SessionStart", "PostCompact"}
 def answer(request: Request) -> bytes | None:
     """What to print; None where the full path has to be taken."""
     state_dir = homes.for_state(os.environ)
-    odd = request.problem or request.trouble or request.part or request.later
+    odd = request.problem or request.note or request.part or request.later
     if odd or not state_dir or not request.name or not prepared.is_supported():
         return None
     try:

@@ -102,7 +102,7 @@ def parsed(raw: bytes) -> dict[str, Any]:
 
 
 class Request:
-    """One event. *problem* says why it cannot be answered at all, *trouble* what else is wrong with it."""
+    """One event. *problem* says why it cannot be answered at all, *note* what else there is to be told with it."""
 
     def __init__(self, raw: bytes, arguments: Sequence[str] = ()) -> None:
         self.raw = raw
@@ -110,7 +110,7 @@ class Request:
         self.later = False  # whether it is the bookkeeping of the event, beside the conversation
         self.agent: Agent = agents.named(agents.USUAL)
         self.payload: dict[str, Any] = {}  # in the shape of Claude Code's
-        self.problem = self.trouble = ""
+        self.problem = self.note = ""
         try:
             self.part, name, self.later = read_options(arguments)
             payload = parsed(raw)
@@ -132,7 +132,7 @@ class Request:
         found = agents.recognised(payload)
         if name:
             known = ", ".join(agents.NAMES)
-            self.trouble = (
+            self.note = (
                 f"the hook was registered for an agent that is not known ({name[:40]}; "
                 f"there are {known}); it was answered as {found}"
             )

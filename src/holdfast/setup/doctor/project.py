@@ -233,17 +233,22 @@ class Delivered(NamedTuple):
 
 
 def delivered(view: ProjectView, file: Path | None = None) -> Delivered:
-    """Read the transcript *file*, else that of this session, or of the last one here."""
-    path = file or _transcript(view)
-    try:
-        compaction = arrived.last_compaction(path)
-    except StateUnreadable as error:
-        raise HoldfastError(error.cause, hint=_OTHER_TRANSCRIPT) from error
-    if compaction is None:
-        raise HoldfastError(f"{path} shows no compaction")
+    """Read the transcript *file*, else that of this session, or of the last one here that shows a compaction."""
+    found = ((path, _last_compaction(path)) for path in ([file] if file else _transcripts(view)))
+    path, compaction = next((pair for pair in found if pair[1]), (None, None))
+    if path is None or compaction is None:
+        where = file or f"no session that is known for {view.root}"
+        raise NoSuchWorkflow(f"{where} shows no compaction", hint=_OTHER_TRANSCRIPT)
     pieces = arrived.pieces(compaction)
     nothing = _nothing_due(view, path) if pieces[0].became == "missing" else ""
     return Delivered(path, compaction, [] if nothing else pieces, nothing)
+
+
+def _last_compaction(path: Path) -> Compaction | None:
+    try:
+        return arrived.last_compaction(path)
+    except StateUnreadable as error:
+        raise HoldfastError(error.cause, hint=_OTHER_TRANSCRIPT) from error
 
 
 def examine_delivery(view: ProjectView) -> Iterator[Finding]:
@@ -275,15 +280,14 @@ def _nothing_due(view: ProjectView, path: Path) -> str:
     return "" if choice.chosen else choice.why
 
 
-def _transcript(view: ProjectView) -> Path:
-    """Where the last compaction is written down: of this session, else of any here.
+def _transcripts(view: ProjectView) -> list[Path]:
+    """Where compactions may be written down: this session's, then the others', the latest first.
 
-    What a person plays by hand names a transcript that is not there.
+    What a person plays by hand names a transcript that is not there, or one without a compaction.
     """
     found = reversed([*hooklog.read(view.state_dir, view.root)])
     known = [one for one in found if Path(str(one.get("transcript") or "")).is_file()]
     own = [record for record in known if view.session and record.get("session") == view.session]
     compacted = [record for record in (*own, *known) if record.get("source") == "compact"]
-    for record in (*compacted, *own, *known):
-        return Path(str(record["transcript"]))
-    raise NoSuchWorkflow(f"no session is known for {view.root}", hint=_OTHER_TRANSCRIPT)
+    every = (*compacted, *own, *known)
+    return list(dict.fromkeys(Path(str(record["transcript"])) for record in every))

@@ -188,6 +188,7 @@ def _set_up(data: DataFolder) -> None:
                 script.unlink()
         # Whole is what starts.
         steps.take(python, "-I", "-m", "holdfast", "--version")
+        (environment / marker.NEWS).touch()
         marker.write(str(environment), _PYTHON, loader_of(INTERPRETER))
         data.put_in_place(environment, aside)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 NAME = "holdfast-environment"  # bin/holdfast has it as well
+NEWS = "holdfast-news"  # there until a person was told that the set-up is done
 _LONGEST = 16 * 1024
 _DAY = 24 * 3600.0
 
@@ -48,6 +49,15 @@ def note_use(prefix: str, now: float) -> None:
             os.utime(path, (now, now))
     except OSError:
         return  # another environment, or one that may only be read
+
+
+def claim_news(prefix: str) -> str:
+    """What the person is to hear of the environment at *prefix*; whoever asks first is told."""
+    try:
+        os.unlink(os.path.join(prefix, NEWS))
+    except OSError:
+        return ""
+    return "it is set up, and saves and restores workflows from now on"
 
 
 def last_use(environment: str) -> float:
