@@ -54,6 +54,8 @@ def test_a_status_of_a_run(
     over = status in {"completed", "failed"}
     end = {"end_time": "2026-01-15T14:00:00Z"} if over else {}
     path = put_fresh(holdfast_project, status=status, **end)
+    if status in {"reviewing", "completed"}:
+        put(holdfast_project, state(holdfast_project) | {"pending_tasks": [], "active_agents": []})
     assert "valid, format orchestrator" in holdfast_project.run("inspect", str(path)).stdout
     guidance = compaction_cycle().guidance
     if over:
@@ -428,3 +430,42 @@ def test_a_task_that_does_not_meet_a_criterion_is_not_completed(
     criteria = {"tests": True, "coverage_80": False}
     assert state(run)["completed_tasks"][0]["success_criteria_met"] == criteria
     assert "completed without meeting: coverage_80 (task 1.1)" in compaction_cycle().guidance
+
+
+def test_a_review_with_open_tasks_is_named(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent was told to make the pull request, and `complete` completed the run."""
+    put_fresh(holdfast_project, status="reviewing")
+    guidance = compaction_cycle().guidance
+    assert (
+        "Next action: Not known: the run is in review, though these tasks are not completed: "
+        "2.1, 2.2, 3.1\n" in guidance
+    )
+    assert "pull request" not in guidance
+    done = holdfast_project.run("orchestrate", "complete", session=SESSION, check=False)
+    assert "'user-auth' is not done: 2.1, 2.2, 3.1" in done.stderr
+    assert state(holdfast_project)["orchestrator"]["status"] == "reviewing"
+
+
+def test_a_run_completed_with_open_tasks_is_named(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It was told as completed, to be archived."""
+    put_fresh(holdfast_project, status="completed", end_time="2026-01-15T14:00:00Z")
+    told = "completed on 2026-01-15, though these tasks are not: 2.1, 2.2, 3.1."
+    assert told in compaction_cycle().guidance
+
+
+def test_a_blocked_agent_is_told_with_the_task(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent was told to go on with the task, in an iteration that its agent had left behind."""
+    path = put_fresh(holdfast_project, ralph_iteration=0)
+    data = json.loads(path.read_bytes())
+    data["active_agents"][0]["status"] = "blocked"
+    put(holdfast_project, data)
+    assert (
+        "Next action: Task 3/5: 2.1 Create auth endpoints, iteration 2 of 30; "
+        "its agent is blocked: see what it waits for\n" in compaction_cycle().guidance
+    )

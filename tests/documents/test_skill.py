@@ -657,3 +657,23 @@ def test_before_the_pull_request_all_of_git_status_is_told(
     project.write("src/login.py", "less\n")
     compaction_cycle()
     assert not (project.root / "ran").exists()
+
+
+def test_what_a_skill_has_noted_for_itself_comes_back(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Its own context, progress and step were lost, and it was told to add tasks that it does not keep."""
+    data = copy.deepcopy(EXAMPLES["dev"])
+    del data["tasks"]
+    data["_schema"]["skill"] = "release"
+    data["context"] = {"release": "1.4", "decisions": ["no beta"], "owner": None}
+    machine = data["state_machine"]
+    machine["current_step"] = "sign"
+    machine["phases"][2]["progress"] = "5/7"
+    put(holdfast_project, "release-a1b2c3d4", data)
+    guidance = compaction_cycle().guidance
+    assert next_action(guidance) == "Phase task_execution: go on with sign, and complete it"
+    assert "- release: 1.4\n" in guidance
+    assert '- decisions: ["no beta"]\n' in guidance
+    assert "- progress: 5/7\n" in guidance
+    assert "owner" not in guidance

@@ -93,7 +93,11 @@ def _next_step(place: Place, state: State) -> str:
             return f"Begin task {task}"
         most = state.safety_bounds.max_iterations_per_task
         limit = "" if most is None else f" of {most}"
-        return f"Task {task}, iteration {state.iteration}{limit}"
+        # An agent has counted on where only its own entry was updated.
+        iteration = max(state.iteration, limits.iterations(state)[current.task])
+        statuses = {agent.status for agent in state.workers_on(current.task)}
+        blocked = "; its agent is blocked: see what it waits for" if statuses == {"blocked"} else ""
+        return f"Task {task}, iteration {iteration}{limit}{blocked}"
     is_last = state.phase + 1 >= run.total_phases
     left = [task.task for task in state.left if is_last or task.phase < state.phase]
     if left:
@@ -187,7 +191,8 @@ def _last_checkpoint(state: State) -> str:
         return ""
     last = state.checkpoints[-1]
     commit = f"git {last.git_sha}" if last.git_sha else "without git"
-    return f"{last.state_snapshot} at {last.timestamp}, task {last.task}, {commit}"
+    task = f", task {last.task}" if last.task else ""
+    return f"{last.state_snapshot} at {last.timestamp}{task}, {commit}"
 
 
 def _supervision(state: State) -> str:

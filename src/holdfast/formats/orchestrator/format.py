@@ -65,6 +65,8 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
         if not state.over:
             return ""
         reason, on = limits.failed_for(state), str(run.end_time or entry.changed_at.isoformat())
+        if run.status == "completed" and state.left:
+            return f"{run.status} on {on[:10]}, though these tasks are not: {state.ids_left}"
         return f"{run.status} on {on[:10]}{f': {reason}' if reason else ''}"
 
     def briefing(self, place: Place, entry: StateFile, standing: Standing) -> Briefing:
@@ -241,6 +243,12 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
 
     def deciding(self, _: State) -> Collection[str]:
         return "orchestrator.current_phase", "pending_tasks", "active_agents"
+
+    def undecided(self, entry: StateFile) -> str:
+        state = entry.state
+        if state.status == "reviewing" and state.left:
+            return f"the run is in review, though these tasks are not completed: {state.ids_left}"
+        return super().undecided(entry)
 
     def beyond_types(self, state: State) -> Iterator[str]:
         yield from self._beyond(state)

@@ -311,6 +311,10 @@ class State(Document):
         begun = [PendingTask(phase=self.phase, task=task) for task in busy if task in unlisted]
         return [*begun, *listed]
 
+    @property
+    def ids_left(self) -> str:
+        return ", ".join(task.task for task in self.left)
+
     def pending(self, task: str) -> PendingTask | None:
         return next((pending for pending in self.left if pending.task == task), None)
 

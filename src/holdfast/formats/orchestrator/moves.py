@@ -178,6 +178,12 @@ def _refuse_open(state: State, tasks: Sequence[PendingTask]) -> None:
 @move(when("reviewing"))
 def complete(state: State, at: str) -> None:
     """The outer Ralph loop is finished, and the pull request is made."""
+    if state.left:
+        raise IllegalMove(
+            f"{state.name!r} is not done: {state.ids_left}",
+            hint="In the state file, set the status back to executing, "
+            "or take out of pending_tasks what is not to be done.",
+        )
     run = state.orchestrator
     run.status, run.end_time, run.outer_ralph = "completed", at, False
     state.active_agents = []

@@ -172,12 +172,14 @@ def _cycle_action(state: State, phase: Phase) -> str:
 def _phase_action(state: State, phase: Phase | None) -> str:
     if phase is None or phase.status == "completed":
         return "All phases are completed: review the whole, then complete the workflow"
-    if phase.name == EXECUTION and not state.tasks:
+    step = state.state_machine.current_step
+    if phase.name == EXECUTION and not (state.tasks or phase.progress or step):
         return f"Phase {phase.name}: add the tasks of the feature"
     left = steps_left(state, phase)
     if left:
         return f"Phase {phase.name}: {left[0]} ({len(left)} of {len(phase.step_names)} steps left)"
-    return f"Phase {phase.name}: go on, and complete it"
+    at = f" with {step}" if step and not phase.steps else ""
+    return f"Phase {phase.name}: go on{at}, and complete it"
 
 
 def is_cycle(state: State) -> bool:
@@ -290,6 +292,8 @@ def _context(position: Position, outer: State | None) -> dict[str, Any]:
         committed = [task for task in state.tasks if task.commit_sha]
         shas = (f"task {state.number(task)}: {task.commit_sha}" for task in committed)
         facts["commits"] = ", ".join(shas)
+    elif state.phase:
+        facts["progress"] = state.phase.progress
     facts["cycle"] = state.state_machine.cycle_count
     facts["last test run"] = _last_run(position.tested)
     facts["pending checkpoints"] = checks_due(state)
@@ -300,7 +304,9 @@ def _context(position: Position, outer: State | None) -> dict[str, Any]:
     facts["files modified"] = ", ".join(dict.fromkeys(file.path for file in state.files_modified))
     if state.context.folder_mode:
         facts["folder"] = state.context.folder_path
-    return {name: fact for name, fact in facts.items() if fact}
+    noted = state.context.model_extra or {}  # by the skill, under names of its own
+    own = {name: fact for name, fact in noted.items() if fact not in (None, "", [], {})}
+    return own | {name: fact for name, fact in facts.items() if fact}
 
 
 def _last_run(state: State) -> str:
