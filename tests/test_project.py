@@ -66,3 +66,15 @@ def test_a_head_that_git_would_not_write(head: str, holdfast_project: Project) -
     holdfast_project.write(".git/HEAD", head)
     (holdfast_project.root / ".git/refs/heads").mkdir(parents=True)
     assert project.commit(str(holdfast_project.root)) is None
+
+
+def test_a_branch_that_is_gone_counted_while_its_name_was_a_folder_of_others(
+    checkout: Project,
+) -> None:
+    """`feat` was taken for a branch, because `feat/a` is one."""
+    root = str(checkout.root)
+    assert project.is_gone(root, "feat")
+    assert not project.is_gone(root, "feat/a")
+    checkout.git("pack-refs", "--all")
+    assert project.is_gone(root, "feat")
+    assert not project.is_gone(root, "feat/a")

@@ -222,16 +222,8 @@ def _head(git: str, inputs: Inputs) -> str | None:
 
 def is_gone(folder: str, name: str, inputs: Inputs = UNRECORDED) -> bool:
     """Whether the repository of *folder* has no branch *name* any more; before its first commit it has none at all."""
-    git, shared = _git_dirs(folder, inputs)
-
-    def is_there(branch: str) -> bool:
-        if ".." not in branch and inputs.exists(os.path.join(shared, "refs", "heads", branch)):
-            return True
-        packed = _text(os.path.join(shared, "packed-refs"), inputs).splitlines()
-        return any(line.endswith(f" refs/heads/{branch}") for line in packed)
-
-    here = _head(git, inputs)
-    return here is not None and is_there(here) and not is_there(name)
+    here = branch(folder, inputs)
+    return bool(here and has_branch(folder, here, inputs) and not has_branch(folder, name, inputs))
 
 
 def created_from(folder: str, inputs: Inputs = UNRECORDED) -> str | None:

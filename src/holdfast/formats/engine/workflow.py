@@ -155,8 +155,8 @@ class Place:
         """The branch of a state that notes *noted*: the checked-out one, where that came from it or it is gone."""
         if noted is None or noted == self.branch:
             return noted
-        folder = self.folder or str(self.root)
-        if noted == self._created_from or project.is_gone(folder, noted, self.store.inputs):
+        is_gone = project.is_gone(self._checkout, noted, self.store.inputs)
+        if is_gone or noted == self._created_from:
             return self.branch
         return noted
 
