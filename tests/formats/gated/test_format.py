@@ -130,7 +130,7 @@ def test_untouched_for_long_it_is_stale_and_touched_it_is_not(holdfast_project: 
     later = place(holdfast_project)
     workflow = only(later)
     assert (workflow.standing, workflow.remark) == ("stale", "untouched for 8 days")
-    assert workflow.briefing.ended_with == "holdfast gate cancel -w"
+    assert workflow.closed_with == f"holdfast gate cancel -w {SLUG}"
     FORMAT.touch(later, workflow)
     assert only(later).standing == "active"
 

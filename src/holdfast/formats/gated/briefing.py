@@ -58,14 +58,16 @@ _AFTER = {
 }
 
 
-def make(feature: Feature, store: Store, ended_with: str) -> Briefing:
+def make(feature: Feature, store: Store) -> Briefing:
     state = feature.state
     status = feature.status(state.current_phase)
     following, waits = next_action(state, status), turn(state) == "human"
     comes_next = f"{following}." if state.all_approved or state.phase_status == "approved" else ""
     if waits:
         comes_next = f"Waiting for a person. {following}. {_MAY[state.phase_status]}"
-    names = ("complete",) if state.all_approved else _KEPT_WITH.get(state.phase_status, ("submit",))
+    names = () if state.over else _KEPT_WITH.get(state.phase_status, ("submit",))
+    if state.all_approved and not state.over:
+        names = ("complete",)
     return Briefing(
         name=state.name,
         kind="gated",
@@ -82,7 +84,7 @@ def make(feature: Feature, store: Store, ended_with: str) -> Briefing:
         state_path=store.relative(feature.path),
         comes_next=comes_next,
         kept_with=tuple(f"holdfast gate {name}" for name in names),
-        ended_with=ended_with,
+        ended_with="holdfast gate complete",
     )
 
 

@@ -125,9 +125,7 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
         return fields
 
     def briefing(self, place: Place, entry: Feature, standing: Standing) -> Briefing:
-        # What is left over is told with its name behind the command.
-        ending = {"stale": "cancel -w", "finished": "finalize -w"}.get(standing, "complete")
-        return briefing.make(entry, place.store, f"holdfast gate {ending}")
+        return briefing.make(entry, place.store)
 
     # Changing: six files and a review as one.
 

@@ -143,7 +143,6 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             keeping.append(f"holdfast pipeline update {following.number} --status in_progress")
         elif keeping and not state.over:  # an approval is a person's
             keeping.append(f"holdfast pipeline update {state.current} --status completed")
-        ending = f"update {state.total} --status completed" if standing == "active" else "cancel"
         return Briefing(
             name=entry.name,
             kind=state.workflow_type,
@@ -158,7 +157,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             state_path=place.store.relative(entry.path),
             comes_next=comes_next,
             kept_with=tuple(keeping),
-            ended_with=f"holdfast pipeline {ending}",
+            ended_with=f"holdfast pipeline update {state.total} --status completed",
         )
 
     # Changing: the state is written, then come the indexes and a line in the workflow's log, which only

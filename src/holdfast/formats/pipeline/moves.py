@@ -29,7 +29,7 @@ def step_of(state: State, number: int) -> Step:
     if step is None:
         raise IllegalMove(
             f"{state.workflow_id} has no {state.word} {number}",
-            hint=f"Its {state.word}s are 1 to {state.total}.",
+            hint=f"Its {state.word}s are 1 to {state.total}." if state.total else "",
         )
     return step
 
