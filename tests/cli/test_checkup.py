@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -341,10 +342,7 @@ def test_a_folder_that_is_read_only(hookless: Patient) -> None:
 
 def test_a_file_in_the_place_of_a_folder(holdfast_project: Project, patient: Patient) -> None:
     """Nothing could be made in it."""
-    for path in patient.project.state_files():
-        path.unlink()
-        path.parent.rmdir()
-    (holdfast_project.root / "untracked" / "workflow-state").rmdir()
+    shutil.rmtree(holdfast_project.root / "untracked" / "workflow-state")
     holdfast_project.write("untracked/workflow-state", "a file")
     found = next(each for each in patient.kept() if each.cause == "it is not a folder")
     patient.do(found.fix)
@@ -361,6 +359,15 @@ def test_a_state_that_cannot_be_read(patient: Patient) -> None:
     patient.project.run(*shlex.split(found["fix"])[1:])
     assert patient.project.state()["phase"] == before["phase"]
     assert list((patient.project.root / ".claude/holdfast/quarantine").iterdir())
+
+
+def test_a_field_that_is_wrong_is_for_a_person_to_correct(hookless: Patient) -> None:
+    """`--fix` was named as the cure, and changed nothing."""
+    path = "workspace/workflow-state/x.json"
+    hookless.project.write(path, '{"workflow_id": "x", "workflow_type": "x", "status": "done"}')
+    found = hookless.only()
+    assert (found["check"], found["safe"]) == ("state", False)
+    assert found["fix"] == f"correct it, then holdfast inspect {path}"
 
 
 def test_a_wrong_key_in_the_settings(hookless: Patient) -> None:

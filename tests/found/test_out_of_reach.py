@@ -23,14 +23,14 @@ def arena(tmp_path: Path) -> Arena:
         yield Arena(tmp_path, server)
 
 
-def done_out_of_reach(arena: Arena, step: Step) -> Ended:
-    """What comes of *step* where the disk does not list the folder of pipelines."""
+def done_out_of_reach(arena: Arena, step: Step, time: int = 0) -> Ended:
+    """What comes of *step* where the disk fails to list the folder of pipelines for that *time*."""
     arena.keep()
     listed = Listed(arena.root / "workspace")
     arena.do(step, listed)
-    call = next(each for each in listed.calls if each.does == "openat to list")
+    calls = [call for call in listed.calls if call.does == "openat to list"]
     arena.reset()
-    return arena.do(step, doomed(Fate(call, "error=EIO")))
+    return arena.do(step, doomed(Fate(calls[time], "error=EIO")))
 
 
 @pytest.mark.needs("strace")
@@ -97,3 +97,18 @@ def test_a_folder_of_another_format_kept_a_session_from_its_workflow(arena: Aren
     assert done_out_of_reach(arena, COMPACTED).code == 0
     kept = (arena.home / ".local/state/holdfast/sessions").glob("*.json")
     assert [json.loads(path.read_bytes())["workflow"] for path in kept] == ["canonical:name:w"]
+
+
+@pytest.mark.needs("strace")
+@pytest.mark.parametrize("command", [["pipeline", "next"], ["show"]])
+def test_a_workflow_that_could_not_be_read_was_to_be_begun_again(
+    command: list[str], arena: Arena
+) -> None:
+    """A command that looks said that there was none, with the hint to start one."""
+    (arena.root / "workspace/workflow-state").mkdir(parents=True)
+    shown = done_out_of_reach(arena, command, -1)
+    assert shown.code == 1
+    assert "workspace" in shown.stderr
+    assert "Input/output error" in shown.stderr
+    assert "Check its owner and the disk" in shown.stderr
+    assert "Start one" not in shown.stderr

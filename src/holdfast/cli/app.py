@@ -141,6 +141,15 @@ class App:
 
     def meant(self, view: ProjectView, name: str | None, format_name: str = "") -> Workflow:
         """The workflow called *name*, else this session's; only of *format_name*, if given."""
+        try:
+            return self._find(view, name, format_name)
+        except NoSuchWorkflow as error:
+            if view.failure:  # it may be there
+                error.cause = f"{error.cause}; {view.failure.cause}"
+                error.hint = view.failure.hint
+            raise
+
+    def _find(self, view: ProjectView, name: str | None, format_name: str) -> Workflow:
         among = [workflow for workflow in view.workflows if format_name in {"", workflow.format}]
         if name:
             return find(among, name)
@@ -162,12 +171,7 @@ class App:
 
     def to_change(self, view: ProjectView, name: str | None) -> Workflow:
         """The workflow that *name* means; refused if its format could not be read."""
-        try:
-            workflow = self.meant(view, name)
-        except NoSuchWorkflow as error:
-            if view.failure:  # it may be there
-                error.cause = f"{error.cause}; {view.failure.cause}"
-            raise
+        workflow = self.meant(view, name)
         view.refuse_failed(workflow.format)
         return workflow
 

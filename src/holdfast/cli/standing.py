@@ -16,7 +16,7 @@ from holdfast.formats.registry import GENERAL, format_of
 from holdfast.records import ledger
 from holdfast.restoring import restore
 from holdfast.restoring.guidance import for_person
-from holdfast.text.plaintext import counted
+from holdfast.text.plaintext import counted, one_line
 from holdfast.workflows import sync
 from holdfast.workflows.selection import find
 from holdfast.workflows.sync import ProjectView
@@ -50,7 +50,7 @@ def _end(app: App, name: str | None, how: str, *, force: bool = False) -> None:
     else:
         lines = format_of(workflow).complete(view.place, workflow)
     for line in lines:
-        say(line)
+        say(one_line(line, 400))
     sync.put_down(view, workflow)
 
 

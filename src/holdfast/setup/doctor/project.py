@@ -22,7 +22,7 @@ from holdfast.files import git
 from holdfast.files.regular import entries, read_file
 from holdfast.files.store import LARGEST
 from holdfast.formats.engine.workflow import Report, Workflow
-from holdfast.formats.registry import every, format_of
+from holdfast.formats.registry import GENERAL, every, format_of
 from holdfast.formats.signs import DECLARING, STATE_FILES
 from holdfast.records import hooklog
 from holdfast.restoring import arrived, restore
@@ -130,7 +130,10 @@ def _states(view: ProjectView) -> Iterator[Finding]:
                 yield Finding("state", "note", f"{name} is left alone", report.newer)
             elif report.problems:
                 wrong, cause = True, one_line("; ".join(report.problems), 400)
-                yield Finding("state", "wrong", f"{name} is not valid", cause, FIX, safe=True)
+                # Only a canonical state that is not JSON is replaced by its last good copy.
+                safe = form.name == GENERAL and cause.startswith("not JSON")
+                fix = FIX if safe else f"correct it, then holdfast inspect {shlex.quote(name)}"
+                yield Finding("state", "wrong", f"{name} is not valid", cause, fix, safe=safe)
     if not wrong:
         yield Finding("state", "good", f"{counted(count, 'state file')}, all valid")
 
@@ -210,7 +213,7 @@ def _log(view: ProjectView) -> Iterator[Finding]:
         cause = one_line(f"{last.get('event')} at {last.get('at')}: {last.get('decided')}", 300)
         yield Finding("log", "note", what, cause, "holdfast log")
     elif runs:
-        yield Finding("log", "good", f"{len(runs)} hooks logged here, none failed")
+        yield Finding("log", "good", f"{counted(len(runs), 'hook')} logged here, none failed")
     else:
         cause = "the first one comes with the next session in this project"
         yield Finding("log", "note", "no hook has run here yet", cause)
