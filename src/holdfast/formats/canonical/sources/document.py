@@ -37,8 +37,7 @@ def open_document(data: bytes, *, quotes: bool = False) -> MarkdownFile | None:
     front, body, problem = front_matter(text[: end.start()] if end else text)
     if end:
         problem = values.joined(problem, f"only its first {MOST_LINES:,} lines were read")
-    boxed = list(map(_boxed, _with_cells(scan(body, quotes=quotes))))
-    scanned = _joined(_among_boxes(boxed))
+    scanned = _joined(_among_boxes(list(_with_cells(scan(body, quotes=quotes)))))
     lines = _without_quotes([part for line in scanned for part in _divided(line)])
     return MarkdownFile(_by_key(front), lines, problem)
 
@@ -157,7 +156,12 @@ def _divided(line: Line) -> list[Line]:
 
 # A box may hold other signs than an x, and a sign may stand in its place.
 
-_BOX = pattern(r"\[(?P<mark>[^\[\]]{1,20})\](?:\s+|$)")
+_BOX = pattern(
+    r"\[(?P<mark>[^\[\]]{1,20})\](?:\s+|$)|(?P<todo>TODO|DOING|WIP|DONE)(?:[:：]\s*|\s+)(?=\S)"
+)
+_BOX_IN_HEADING = pattern(r"(?:^|(?<=\s))\[(?P<mark>[xX ✓✔✅~-])\](?=\s|$)")
+_SUMMARY = pattern(r"(?:<details[^>]*>\s*)?<summary>(?P<title>.*?)(?:</summary>.*)?", re.IGNORECASE)
+_TAG = pattern(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _IN_PLACE_OF_BOX = (
     "✅✔☑✓🗹⬜☐◻▢□🔲🔄🚧⏳"  # others, such as ❌, stand in lists of what to do and not to do
 )
@@ -170,17 +174,22 @@ _LONGEST_ITEM = 2_000
 
 def _boxed(line: Line) -> Line:
     """An item with what its box, or the sign in place of it, says of it; else the line."""
-    if not line.item or line.level:
-        return line
+    if line.level:
+        return line._replace(text=_BOX_IN_HEADING.sub(_as_sign, line.text))
+    if summary := _SUMMARY.fullmatch(line.text[:_LONGEST_ITEM]):
+        return line._replace(text=f"**{_TAG.sub('', summary['title']).strip()}**")
     text, checked, in_place = line.text, line.checked, ""
     word: Word | None = "completed" if checked else None
     if checked is None and (box := _BOX.match(text)):
-        mark = box["mark"].strip(" \ufe0f")
+        if not line.item and (box["mark"] or "").lower() not in {"x", " "}:
+            return line
+        mark = (box["mark"] or box["todo"]).strip(" \ufe0f")
         word = BOXES.get(mark or " ") or statuses.whole_status(mark)
         if word is None:
             return line
         text, checked = text[box.end() :], word == "completed"
         word = word if text or checked else "cancelled"  # what stood there is struck out
+        line = line._replace(item=True)
     elif checked is None:
         if not text or text[0] not in _IN_PLACE_OF_BOX:
             return line
@@ -196,15 +205,37 @@ def _boxed(line: Line) -> Line:
     return line._replace(text=text, checked=checked, word=word or "not_started", sign=in_place)
 
 
+def _as_sign(box: re.Match[str]) -> str:
+    """The sign for a box: a heading may have the one, and not the other."""
+    return next(sign for sign, word in SIGNS.items() if word == BOXES[box["mark"]])
+
+
 def _among_boxes(lines: list[Line]) -> Iterator[Line]:
-    """The lines, where a sign that something runs is a box only beside boxes; else it adorns a note."""
-    for before, line, behind in zip(
-        [Line(0, ""), *lines], lines, [*lines[1:], Line(0, "")], strict=False
+    """The lines, with boxes only where what stands beside them shows that they are some.
+
+    A sign that something runs adorns a note, unless a box is beside it. Signs that begin plain lines are boxes
+    where several lines have them, and items without a box are open below one that is struck out.
+    """
+    boxed = list(map(_boxed, lines))
+    below_struck: Line | None = None  # an item that is struck out, or an open one below it
+    for line, before, read, behind in zip(
+        lines, [Line(0, ""), *boxed], boxed, [*boxed[1:], Line(0, "")], strict=False
     ):
-        beside = any(
-            near.checked is not None and near.sign != line.sign for near in (before, behind)
-        )
-        yield line if not line.sign or beside else line._replace(checked=None, word=None)
+        beside = [near for near in (before, behind) if near.checked is not None]
+        item = read
+        if read.checked is None:
+            if below_struck and line.item and line.indent == below_struck.indent:
+                item = below_struck = line._replace(checked=False, word="not_started")
+            else:
+                below_struck = None
+        elif not read.item:
+            is_box = any(abs(near.number - line.number) == 1 for near in beside)
+            item = read._replace(item=True) if is_box else line
+        elif read.sign and all(near.sign == read.sign for near in beside):
+            item = read._replace(checked=None, word=None)
+        elif read.checked and not read.text:
+            below_struck = read
+        yield item
 
 
 def _remark(text: str) -> Word | None:

@@ -185,11 +185,12 @@ def stated_part(value: str) -> Word | None:
 def phase_name(rest: str) -> tuple[str | None, Word | None]:
     """The name behind a phase's number, and the status behind the name."""
     rest = rest.strip(statuses.SEPARATORS)
-    if (word := statuses.whole_status(rest)) and rest[:1] in {"(", "[", *SIGNS}:
+    word = statuses.whole_status(rest)
+    if word and (rest[:1] in {"(", "[", *SIGNS} or not statuses.is_weak(rest)):
         return None, word
     name, word = statuses.split_status(_unwrapped(rest))
     name = _unwrapped(name)
-    nameless = name.casefold() in _NO_NAMES or values.is_unfilled(name)
+    nameless = name.casefold() in _NO_NAMES or values.is_unfilled(name) or statuses.is_dates(name)
     return (None if nameless else name), word
 
 

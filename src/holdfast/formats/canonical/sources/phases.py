@@ -21,7 +21,9 @@ from holdfast.formats.canonical.sources.phase_marks import (
     stated_part,
 )
 from holdfast.formats.canonical.sources.words import (
+    BOXES,
     CODES,
+    COLUMNS,
     LATER,
     NO_WORK,
     NUMBERS,
@@ -53,7 +55,8 @@ _CODE = pattern(
     re.IGNORECASE,
 )
 _BARE = pattern(
-    r"(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)）、–—-]\s*|(?<=\.[0-9])\s+)(?P<name>.*)"
+    r"(?:(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)）、–—-]\s*|(?<=\.[0-9])\s+)"
+    r"|(?P<han>[一二三四五六七八九十])、\s*)(?P<name>.*)"
 )
 _SUMMARY = pattern(
     rf"\W*(?:(?:{NO_WORK}|completion|summary|results?|deliverables?|retrospective|tasks|details|status|progress)\b|and\b|&)",
@@ -148,6 +151,7 @@ _BOLD = pattern(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
 _NUMBERED_CELL = pattern(
     r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)–—-]\s*(?P<name>.*))?"
 )
+_LONGEST_TITLE = 100  # of a phase that is a plain line
 _PHASE_CELL = pattern(  # "1 Design"
     r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s+(?P<name>[*_`]*[^\W\d_].*)"
 )
@@ -157,23 +161,9 @@ _ANNOUNCES = pattern(
     r".*(?:\b(?:phases|steps|milestones|stages|tasks|schritte|étapes|fases|etapas|pasos|passos|passi|fasi|этапы|шаги)\b|阶段|步骤|里程碑|フェーズ|手順|단계)\W*",
     re.IGNORECASE,
 )
-_NAME_LABELS = ("phase name", "name", "title", "goal", "task", "what", "description", "phase", "milestone", "目标", "名称", "内容", "任务")  # fmt: skip
-_NUMBER_LABELS = (
-    "#",
-    "phase #",
-    "phase no.",
-    "phase number",
-    "no.",
-    "no",
-    "number",
-    "id",
-    "nr",
-    "nr.",
-    "n°",
-    "№",
-    "序号",
+_NAME_LABELS, _NUMBER_LABELS, _STATUS_LABELS = (
+    tuple(COLUMNS[kind].split(", ")) for kind in ("name", "number", "status")
 )
-_STATUS_LABELS = ("status", "state", "progress", "done", "stand", "statut", "état", "estado", "stato", "статус", "durum", "状态", "狀態", "进度", "ステータス", "状態", "상태")  # fmt: skip
 
 
 def _heading(line: Line) -> Start | None:
@@ -199,13 +189,16 @@ def _bold(line: Line) -> Start | None:
     if tail.strip(" :") and not word:
         if start.name is None or tail[0] not in _BEGINS:
             return None
-        word = statuses.split_status(tail)[1]
+        word = statuses.split_status(tail)[1] or statuses.clause_status(tail)
     return start._replace(word=start.word or word, boundary="item" if line.item else "heading")
 
 
 def _item(line: Line) -> Start | None:
-    """An item "Phase 1: Design"; "Phase 1 was hard" is a sentence."""
-    if not line.item or line.level or line.checked is not None:
+    """An item or a plain line "Phase 1: Design"; "Phase 1 was hard" is a sentence."""
+    if line.level or line.checked is not None:
+        return None
+    is_sentence = len(line.text) > _LONGEST_TITLE or line.text.endswith((".", ":", ","))
+    if not line.item and (is_sentence or field_of(line)):
         return None
     start, titled = start_of(line.text), _BOLD.match(line.text)
     if start is None or not start.is_title:
@@ -235,9 +228,8 @@ def _row(line: Line) -> Start | None:
             )
         if start:
             return _with_cells(start, line.cells or {}, label)
-        if label in _NUMBER_LABELS:
-            continue
-        return None  # only the first cell that is no number names the phase
+        if label not in (*_NUMBER_LABELS, *_STATUS_LABELS):
+            return None  # only the first cell that is neither number nor status names the phase
     return None
 
 
@@ -247,7 +239,8 @@ def _names_phases(label: str) -> bool:
 
 def _with_cells(start: Start, cells: Mapping[str, str], own: str) -> Start:
     if start.name is None:
-        others = (cells[label] for label in _NAME_LABELS if label in cells and label != own)
+        named = [*_NAME_LABELS, *filter(_names_phases, cells)]
+        others = (cells[label] for label in named if label in cells and label != own)
         name, word = phase_name(next(filter(None, others), ""))
         start = start._replace(name=name, word=start.word or word)
     return start._replace(word=status_in_row(cells) or start.word, boundary="indent")
@@ -260,8 +253,10 @@ def status_cell(cells: Mapping[str, str]) -> str:
 def status_in_row(cells: Mapping[str, str]) -> Word | None:
     """What the column of statuses says."""
     status = status_cell(cells)
-    if status.casefold() in {"[x]", "x", "yes"}:
+    if status.casefold() in {"x", "yes"}:
         return "completed"
+    if status.startswith("[") and status.endswith("]"):
+        return BOXES.get(status[1:-1].strip() or " ") or statuses.part_status(status)
     return statuses.part_status(status) if status else None
 
 
@@ -283,20 +278,28 @@ def _numbered_rows(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
 
 
 def _numbered_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
-    """Headings "2. Build": those below one that announces phases, or all that carry boxes or a status."""
+    """Headings "2. Build": those below one that announces phases, or that carry boxes or a status.
+
+    Where the first two carry some, those behind them are phases as well.
+    """
     carry = _with_work(lines)
     announced = 0  # the level of the heading that announces them
+    listed: dict[int, bool] = {}  # by level, whether the first two carry work
     for line in lines:
         if not line.level:
             continue
         if line.level <= announced:
             announced = 0
         match = _BARE.match(plain_digits(line.text).lstrip("*_` " + "".join(SIGNS) + "\ufe0f"))
-        if match and (announced or line.number in carry) and not _NO_WORK.match(match["name"]):
+        if match is None or _NO_WORK.match(match["name"]):
+            announced = announced or (line.level if _ANNOUNCES.fullmatch(line.text) else 0)
+            continue
+        number, carries = number_of(match["number"] or match["han"]), line.number in carry
+        if number <= 2:
+            listed[line.level] = carries and listed.get(line.level, number < 2)
+        if carries or announced or listed.get(line.level):
             name, word = phase_name(match["name"])
-            yield line, Start(int(match["number"]), name, word=word, is_part=bool(match["part"]))
-        elif not announced:
-            announced = line.level if _ANNOUNCES.fullmatch(line.text) else 0
+            yield line, Start(number, name, word=word, is_part=bool(match["part"]))
 
 
 def _plain_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
@@ -386,7 +389,7 @@ class Section:
         self.ticked_boxes = int(line.checked is True)
         self.open_boxes = int(line.checked is False and not start.word)
         self.open_lines: list[Line] = []  # with the boxes that are work
-        self.criteria: list[Line] = []  # open boxes that are no work, but show when it is done
+        self.criteria: list[Line] = []  # boxes that are no work, but show when it is done
         self.running: str | None = None  # the first item that is marked so
         self.has_running_row = False
         self.gate: str | None = None
@@ -468,14 +471,14 @@ class Section:
             self.parents.pop()
         below_ticked = any(is_over for _, is_over in self.parents)
         self.parents.append((line.indent, line.word in _OVER))
-        if line.checked or line.word == "completed":
+        is_done = line.checked or line.word == "completed"
+        if self.aside and not self.is_later and (is_done or line.word not in _OVER):
+            if not line.sign:  # which makes a note on what goes on
+                self.criteria.append(line)
+        elif is_done:
             self.ticked_boxes += not self.aside
         elif line.word in _OVER or self.is_later or (below_ticked and line.word not in _MARKED):
             return
-        elif self.aside and line.sign:
-            return  # a note on what goes on
-        elif self.aside:
-            self.criteria.append(line)
         else:
             self.open_boxes += 1
             self.open_lines.append(line)
@@ -488,8 +491,10 @@ class Section:
 
     def close(self) -> None:
         """All has been read: criteria count where there is nothing else."""
-        if self.criteria and not self.ticked_boxes + self.open_boxes:
-            self.open_boxes, self.open_lines = len(self.criteria), self.criteria
+        if not self.ticked_boxes + self.open_boxes:
+            self.open_lines = [line for line in self.criteria if not line.checked]
+            self.open_boxes = len(self.open_lines)
+            self.ticked_boxes = len(self.criteria) - self.open_boxes
 
 
 class Phase:
@@ -509,6 +514,11 @@ class Phase:
         called = next((start.noun for start in self.starts if start.noun), "phase")
         fallback = f"{called.upper() if len(called) == 1 else called.title() + ' '}{self.number}"
         return next((start.name for start in self.starts if start.name), fallback)
+
+    def may_be(self, other: Phase) -> bool:
+        """Whether this speaks of the same phase: it has no name, or the same."""
+        is_named = any(start.name for start in self.starts)
+        return not is_named or self.title.casefold() == other.title.casefold()
 
     @property
     def word(self) -> Word | None:
@@ -756,18 +766,17 @@ def _phases_of(lines: list[Line], kinds: list[tuple[str, _Starts, _Enough]]) -> 
 
 
 def _complete(phases: dict[int, Phase], others: dict[int, Phase]) -> None:
-    """Add what another list states of the same phases."""
-    for other in others.values():
-        same = phases.get(other.number)
-        if (
-            same
-            and (
-                not any(start.name for start in other.starts)
-                or same.title.casefold() == other.title.casefold()
-            )
-            and (other.word or not same.has_evidence)
-        ):
-            same.sections += other.sections
+    """Add what another list states of the same phases, and the phases that only the other has."""
+    same = {
+        number: phase
+        for number, phase in others.items()
+        if number in phases and phase.may_be(phases[number])
+    }
+    for number, other in same.items():
+        if other.word or not phases[number].has_evidence:
+            phases[number].sections += other.sections
+    if len(same) == len(phases):
+        phases.update({n: p for n, p in others.items() if n not in phases})
 
 
 def _phases_by(lines: list[Line], starts: _Starts) -> tuple[dict[int, Phase], set[int]]:

@@ -170,11 +170,11 @@ class _Plan:
         if self.columns.get("in_progress"):
             line = self.columns["in_progress"][0]
             yield "in_progress", FieldValue(line.text, line.number)
-        fields = self.stated.fields
-        stated = fields.get("phase") or fields.get("counted phase")
-        is_stated = stated and self.stated.phase and self.stated.phase.current
-        if stated and is_stated and "status" not in self.stated.fields:
-            yield "in_progress", stated
+        reading, status = self.stated.phase, self.stated.fields.get("status")
+        found = self.stated.phase_field
+        is_plain = status is None or (found == status and not statuses.first_status(status.value))
+        if reading and reading.current and is_plain:
+            yield "in_progress", found
 
     @property
     def to_follow(self) -> str:

@@ -29,7 +29,7 @@ _CHOICE = re.compile(r"\[(\w+)\](\??)|(\w)\?|(_)")
 # Behind a dash these may as well be the end of a name: "Blog - New". In brackets, or with a sign, they are no part of it.
 _WEAK = pattern(
     r"(?:open|new|next|planning|proposal|ready.*|waiting|active|closed|released|implemented|delivered|landed"
-    r"|merged|deployed|current|future|optional|partial|draft|list[oa]s?|pront[oa]s?|hech[oa]s?|fatt[oaie]|doing)\W*",
+    r"|merged|deployed|draft|implementing|executing|current|future|optional|partial|draft|list[oa]s?|pront[oa]s?|hech[oa]s?|fatt[oaie]|doing)\W*",
     re.IGNORECASE,
 )
 _RUNNING = STATUSES["in_progress"]["English"].replace(", ", "|").replace("_", r"[\s_-]?")
@@ -50,6 +50,7 @@ _GOES_ON = pattern(
     re.IGNORECASE,
 )
 _CLAUSE = pattern(rf"(?:^|[;,:.(|–—✅✔☑✓]|-\s)[\s{MARKS}]*{_DOING}\b", re.IGNORECASE)
+_CLAUSE_END = pattern(r"[.,;:(–—]|\s-\s")
 _OPTIONS = pattern(r"(?:(?<!\s)\s++|)(?:\||/|\bor\b)\s*+")
 _LONGEST_OPTION = 30
 # "Complete rewrite needed" is no status, "Complete since Monday" is one.
@@ -61,6 +62,7 @@ _DATE = (
     rf"|[0-9]{{1,2}}\.?\s+{_MONTH}(?:\s+[0-9]{{4}})?|{_MONTH}\s+[0-9]{{1,4}}(?:,?\s+[0-9]{{4}})?)"
 )
 _DATED = pattern(rf"(?<![\s(\[,–—:-])[\s(\[,–—:-]++{_DATE}[)\]\s.]*$", re.IGNORECASE)
+_DATES = pattern(rf"(?:{_DATE}|\s|[–—-]|to\b)+", re.IGNORECASE)
 _LONGEST_DATE = 60
 _LONGEST_ENDING = 80  # a sentence that ends with "in progress" may speak of anything
 _ENDING = pattern(
@@ -180,17 +182,18 @@ def whole_status(text: str) -> Word | None:
 def split_status(title: str) -> tuple[str, Word | None]:
     """A title, and the status that stands before or behind it."""
     title = title.strip()
-    closed = title.endswith((")", "]", "）"))
+    closed = title.endswith((")", "]", "）", "】"))
     undated = _undated(title)
-    cuts = {undated.rfind(mark) for mark in (*_BETWEEN, *SIGNS, *("([（" if closed else ""))}
+    cuts = {undated.rfind(mark) for mark in (*_BETWEEN, *SIGNS, *("([（【" if closed else ""))}
     if arrow := ARROW.search(undated):
         cuts |= {undated.rfind(mark, 0, arrow.start()) for mark in (*_BETWEEN, *SIGNS)}
     for cut in sorted(cuts):
         tail = title[cut:].lstrip(f"{SEPARATORS}{MARKS}")
-        is_clear = tail[:1] in {"(", "[", "（", *SIGNS} or tail.isupper()
+        is_bracketed = tail.startswith(("(", "[", "（", "【"))
+        is_clear = is_bracketed or tail[:1] in SIGNS or tail.isupper()
         if cut <= 0 or (not is_clear and _WEAK.fullmatch(tail)):
             continue
-        if word := whole_status(tail[1:-1] if tail[:1] in {"(", "[", "（"} else tail):
+        if word := whole_status(tail[1:-1] if is_bracketed else tail):
             return _named(title[:cut]), word
     if title and title[0] in SIGNS:
         word = SIGNS[title[0]]
@@ -207,6 +210,12 @@ def ending_status(text: str) -> tuple[str, Word | None]:
     return text[: len(text) - len(match[0])], "in_progress"
 
 
+def clause_status(value: str) -> Word | None:
+    """The status that the first clause of a sentence is: "IN PROGRESS. Two of five are written"."""
+    clause = _CLAUSE_END.split(value.strip(SEPARATORS), maxsplit=1)[0]
+    return None if is_weak(clause) and not clause.isupper() else whole_status(clause)
+
+
 def behind_status(value: str) -> str:
     """What a status goes on to say behind its first word."""
     _, _, word, end = _beginning(value)
@@ -216,6 +225,11 @@ def behind_status(value: str) -> str:
 def is_weak(text: str) -> bool:
     """Whether a status is one of the words that are said of other things as well."""
     return bool(_WEAK.fullmatch(text))
+
+
+def is_dates(text: str) -> bool:
+    """Whether a text is a date, or from when to when."""
+    return len(text) <= _LONGEST_DATE and bool(_DATES.fullmatch(text))
 
 
 def without_status(name: str) -> str:

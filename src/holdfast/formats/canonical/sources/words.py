@@ -25,7 +25,7 @@ Word: TypeAlias = Literal[
 
 # What a phase is called, and a step, which is a phase only where nothing else is.
 PHASES = {
-    "English": "phase, milestone, stage, sprint, iteration, part, wave, epic, slice, round, week, day",
+    "English": "phase, milestone, stage, sprint, iteration, part, wave, epic, slice, round, week, day, batch, chunk, increment, track",
     "German": "phase, meilenstein, etappe, stufe, abschnitt, teil, iteration, woche",
     "French": "phase, jalon, étape, partie, itération, semaine",
     "Spanish": "fase, hito, etapa, parte, iteración, semana",
@@ -52,7 +52,7 @@ STEPS = {
 }
 # These are said of other things, too: a mere mention names no phase.
 VAGUE = (
-    "part, round, week, day, item, module, story, slice, teil, parte, partie, часть, 部分, 期, semana, semaine, woche, "
+    "part, round, week, day, batch, chunk, increment, track, item, module, story, slice, teil, parte, partie, часть, 部分, 期, semana, semaine, woche, "
     "settimana, неделя, hafta, abschnitt, bölüm, stufe, pas, passo, paso, step, task"
 )
 CODES = {"phase": "mps", "step": "t"}  # M0, P1, S2, T003
@@ -180,6 +180,15 @@ FIELDS = {
     "см также, ayrıca bakınız, 参考, 参考文档, 必读, 参考資料, 참고, 참고 문서",
     "reminders": "critical reminders, important reminders, must remember, key reminders, reminders, remember, key rules",
     "context": "context, workflow context, context variables",
+}
+
+# The columns of a table of phases.
+COLUMNS = {
+    "name": "phase name, name, title, goal, task, what, description, phase, milestone, titel, bezeichnung, beschreibung, nom, titre, "
+    "nombre, título, descripción, nome, descrição, titolo, descrizione, название, описание, ad, başlık, açıklama, 目标, 名称, 内容, 任务, "
+    "描述, 名前, 内容, 説明, 이름, 내용, 설명",
+    "number": "#, phase #, phase no., phase number, no., no, number, id, nr, nr., n°, №, 序号",
+    "status": "status, state, progress, done, stand, zustand, statut, état, estado, stato, статус, durum, 状态, 狀態, 进度, ステータス, 状態, 状況, 상태",
 }
 
 # Sections, by what their headings say. The first three hold work by its status, as columns of a board do.
