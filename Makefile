@@ -9,7 +9,7 @@ TREE := .venv/.tree
 CACHE := $(or $(XDG_CACHE_HOME),$(if $(HOME),$(HOME)/.cache))
 ENVIRONMENT := $(if $(CACHE),$(CACHE)/holdfast/environment-$(shell printf %s '$(CURDIR)' | cksum | cut -d' ' -f1))
 # What the editable install links, file by file.
-LINKED = find hooks handlers src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' -o -path '*templates*.md' | sort
+LINKED = find hooks handlers skills src -name '*.py' -o -path '*payloads*.json' -o -path '*builtin*.toml' -o -path '*bridges*.js' -o -path '*templates*.md' -o -name SKILL.md | sort
 
 .PHONY: help demo test test-clients torture check fuzz audit bench picture clean FORCE
 .DEFAULT_GOAL := help

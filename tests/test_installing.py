@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from holdfast.agents.clients import CLAUDE, CLIENTS, Client
 from holdfast.errors import HoldfastError
-from holdfast.setup import clientsettings, installing, registration
+from holdfast.files import jsontext
+from holdfast.setup import clientsettings, extras, installing, registration
 from holdfast.setup.clientsettings import ClientSettings
 from holdfast.setup.registration import Program
 
@@ -79,6 +80,39 @@ def test_in_and_out_again_is_byte_for_byte_the_same(client: Client, text: str) -
     back = installing.without_ours(once)
     assert value_of(back) == value_of(text)
     assert back == text or not value_of(text)  # what was between empty braces is not known
+
+
+@given(settings_files(), st.sampled_from([None, {}, {"allow": ["x"]}, {"deny": [1]}]))
+def test_extras_in_and_out_again_are_byte_for_byte_the_same(text: str, permissions: Any) -> None:
+    """The permission rule and the status line, however the file is formatted; twice in is once in."""
+    if permissions is not None:
+        text = jsontext.added(text, (), permissions, "permissions")
+    once = extras.show(extras.allow(text), OLD)
+    assert extras.show(extras.allow(once), OLD) == once
+    assert extras.is_allowed(value_of(once))
+    assert extras.is_ours(extras.status_line(value_of(once)))
+    back = installing.without_ours(once)
+    if permissions != {}:  # what was emptied goes with it
+        assert value_of(back) == value_of(text)
+        assert back == text or not value_of(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_ours"),
+    [
+        ("holdfast statusline", True),
+        ("/a b/holdfast statusline", False),
+        ("'/a b/holdfast' statusline", True),
+        ("sh /p/bin/holdfast statusline", True),
+        ("python3 -P -m holdfast statusline", True),
+        ("holdfast statusline | head", False),
+        ("mine && holdfast statusline", False),
+        ("", False),
+    ],
+)
+def test_only_a_status_line_that_is_ours_alone_is_ours(line: str, is_ours: bool) -> None:
+    text = json.dumps({"statusLine": {"type": "command", "command": line}})
+    assert (extras.remove(text) == "{}") == is_ours
 
 
 @ALL

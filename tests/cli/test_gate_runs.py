@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import frontmatter
@@ -16,6 +14,7 @@ import pytest
 from gatedwork import APPROVE_PHASE, FOLDER, NAMES, SLUG, killed_at_rename, place, read, tree, walk
 from holdfast.cli.gate import gate as group
 from holdfast.testing import Project
+from terminal import typed
 
 COMMANDS = Path(__file__).parents[2] / "commands"
 
@@ -324,24 +323,11 @@ def test_on_a_terminal_somebody_is_asked(answer: str, project: Project) -> None:
     """Nothing but a yes is one."""
     start(project)
     damaged = project.write(f"{FOLDER}/workflow-state.json", "{ broken")
-    pty = pytest.importorskip("pty")
-    leader, follower = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "gate", "recover"],
-        cwd=project.root,
-        env={**project.environment(), "TERM": "xterm"},
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-    ) as process:
-        os.close(follower)
-        os.write(leader, f"{answer}\n".encode())
-        shown = b""
-        while b"Nothing was changed" not in shown and b"recovered" not in shown:
-            shown += os.read(leader, 65536)
-        os.close(leader)
-        process.wait(30)
-    assert b"Write this?" in shown
+    answers = [("[y/N]", f"{answer}\n")]
+    shown = typed(["gate", "recover"], answers, project.root, project.environment())
+    assert shown.code == 0
+    assert ("Nothing was changed" in shown.text) == (answer != "y")
+    assert "Write this?" in shown.text
     assert (damaged.read_bytes() == b"{ broken") == (answer != "y")
 
 

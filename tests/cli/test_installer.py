@@ -15,6 +15,7 @@ from holdfast.agents.clients import CLIENTS
 from holdfast.setup import registration
 from holdfast.setup.registration import Program
 from holdfast.testing import Project
+from terminal import typed
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(sys.executable).parent / "holdfast"
@@ -131,6 +132,67 @@ def test_what_install_made_uninstall_removes(holdfast_project: Project, run: Run
     (holdfast_project.root / ".claude" / "commands").mkdir()
     run("uninstall", "--scope", "project")
     assert [each.name for each in (holdfast_project.root / ".claude").iterdir()] == ["commands"]
+
+
+RULE = "Bash(holdfast:*)"
+
+
+def test_yes_adds_the_permission_rule_and_uninstall_takes_it_back(
+    holdfast_project: Project, run: Run
+) -> None:
+    """Byte for byte, beside rules of others; without --yes and without a terminal nothing is allowed."""
+    before = json.dumps({"permissions": {"allow": ["Bash(ls:*)"], "deny": ["Read(.env)"]}})
+    file = put(holdfast_project, before)
+    run("install")
+    assert RULE not in file.read_text()
+    done = run("install", "--yes")
+    assert f'Added the permission rule "{RULE}"' in done.stdout
+    assert json.loads(file.read_bytes())["permissions"] == {
+        "allow": ["Bash(ls:*)", RULE],
+        "deny": ["Read(.env)"],
+    }
+    assert run("install", "--yes").stdout.startswith("Nothing to do")
+    run("uninstall")
+    assert file.read_text() == before
+
+
+def test_uninstall_takes_the_rule_where_the_plugin_registers_the_hooks(
+    holdfast_project: Project, run: Run
+) -> None:
+    """There is no hook in the settings, and a change of others since."""
+    file = put(holdfast_project, PLUGIN)
+    run("init", "--yes", "--only", "permission")
+    value = json.loads(file.read_bytes())
+    assert value == {**PLUGIN, "permissions": {"allow": [RULE]}}
+    put(holdfast_project, {**value, "model": "other"})
+    assert "the rest is unchanged" in run("uninstall").stdout
+    assert json.loads(file.read_bytes()) == {**PLUGIN, "model": "other"}
+
+
+@pytest.mark.parametrize(("answer", "is_allowed"), [("y", True), ("", True), ("n", False)])
+def test_install_asks_for_the_rule_on_a_terminal(
+    answer: str, is_allowed: bool, holdfast_project: Project
+) -> None:
+    """Once: where the hooks are current, it asks nothing."""
+    environment = holdfast_project.environment()
+    answers = [("commands without asking", f"{answer}\n")]
+    shown = typed(["install"], answers, holdfast_project.root, environment)
+    assert shown.code == 0
+    assert "Registered 25 hooks" in shown.text
+    assert (RULE in settings(holdfast_project).read_text()) == is_allowed
+    again = typed(["install"], [], holdfast_project.root, environment)
+    assert again.text.startswith("Nothing to do")
+
+
+def test_a_rule_that_allows_more_is_left_as_it_is(holdfast_project: Project, run: Run) -> None:
+    """Also in other settings; and no rule goes into what is no list."""
+    put(holdfast_project, {"permissions": {"allow": ["Bash"]}}, "local")
+    run("install", "--yes")
+    assert RULE not in settings(holdfast_project).read_text()
+    put(holdfast_project, {"permissions": {"allow": "all"}}, "local")
+    put(holdfast_project, {"permissions": {"allow": "all"}})
+    assert run("install", "--yes").returncode == 0
+    assert json.loads(settings(holdfast_project).read_bytes())["permissions"] == {"allow": "all"}
 
 
 def of_others(agent: str) -> str:

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import pty
-import select
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -17,6 +12,7 @@ from holdfast.files.store import Store
 from holdfast.formats.orchestrator import files
 from holdfast.testing import Compactions, Project
 from orchestrated import example, log, put, state
+from terminal import typed
 
 HERE = "s-1"
 
@@ -91,21 +87,9 @@ def test_restore_asks_where_somebody_can_answer(project: Project) -> None:
     """Answering no changes nothing."""
     orchestrate(project, "checkpoint")
     before = (project.root / files.STATE).read_bytes()
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "orchestrate", "restore"],
-        cwd=project.root,
-        env=project.environment(HERE),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    ) as process:
-        os.write(ours, b"n\n")
-        assert process.wait(30) == 0
-    os.close(theirs)
-    shown = os.read(ours, 10_000) if select.select([ours], [], [], 5)[0] else b""
-    os.close(ours)
-    assert b"Go back to it?" in shown
+    answers = [("Go back to it?", "n\n")]
+    shown = typed(["orchestrate", "restore"], answers, project.root, project.environment(HERE))
+    assert shown.code == 0
     assert (project.root / files.STATE).read_bytes() == before
 
 

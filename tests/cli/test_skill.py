@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import select
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 from holdfast.cli.skill import skill as group
 from holdfast.testing import Project
 from skillwork import FEATURE, RUNS, only_state, put
+from terminal import typed
 
 ROOT = Path(__file__).parents[2]
 ACTIVE = ".claude/workflow-state/active"
@@ -174,38 +173,10 @@ def test_resume_does_not_stop_a_script(dev: Project) -> None:
 )
 def test_resume_asks_a_person(answer: str, expected: str, dev: Project) -> None:
     """At a terminal, in the document's words."""
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "skill", "resume"],
-        cwd=dev.root,
-        env=dev.environment(HERE),
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-    )
-    os.close(terminal)
-    seen = _until(controller, "[Y/n]")
-    assert "Resume from Load feature? [Y/n]" in seen
-    os.write(controller, answer.encode())
-    assert expected in _until(controller, None)
-    assert process.wait(timeout=30) == 0
-    os.close(controller)
-
-
-def _until(controller: int, text: str | None) -> str:
-    """What is shown up to *text*, or to the end."""
-    seen = b""
-    while text is None or text.encode() not in seen:
-        if not select.select([controller], [], [], 60)[0]:
-            break
-        try:
-            piece = os.read(controller, 4096)
-        except OSError:  # the other end has closed
-            break
-        if not piece:
-            break
-        seen += piece
-    return seen.decode("utf-8", "replace")
+    answers = [("Resume from Load feature? [Y/n]", answer)]
+    shown = typed(["skill", "resume"], answers, dev.root, dev.environment(HERE))
+    assert expected in shown.text
+    assert shown.code == 0
 
 
 def test_what_ended_is_not_resumed(dev: Project) -> None:

@@ -93,6 +93,9 @@ def test_in_words(holdfast_project: Project) -> None:
     holdfast_project.write("PLAN.md", PLAN)
     shown = holdfast_project.run("why", "PLAN.md").stdout
     assert shown.startswith("PLAN.md: it looks like a plan (1 of 2 done)\nTo have it followed: ")
-    assert "NOT UNDERSTOOD: say `In Progress`, `Blocked` or `Completed`" in shown
+    joined = " ".join(shown.split())
+    assert (
+        "3 Status: going well NOT UNDERSTOOD: say `In Progress`, `Blocked` or `Completed`" in joined
+    )
     missing = holdfast_project.run("why", "gone.md", check=False)
     assert (missing.returncode, "there is no file 'gone.md'" in missing.stderr) == (1, True)

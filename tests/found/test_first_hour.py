@@ -10,18 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from found import auth_plan
+from found import auth_plan, files_of
 from holdfast.setup import registration
 from holdfast.testing import Compactions, MovableClock, Project
 
 UNREADABLE = "5/3 - Build"
 SESSION = "session-1"
-
-
-def files_of(*folders: Path) -> dict[Path, tuple[bytes, int]]:
-    """Every file below *folders*, with its time."""
-    found = (path for folder in folders for path in folder.rglob("*") if path.is_file())
-    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
 
 
 def contents(folder: Path) -> dict[Path, bytes]:

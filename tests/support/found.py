@@ -38,3 +38,9 @@ def names(project: Project) -> list[str]:
 
 def auth_plan(project: Project, **more: Any) -> None:
     project.plan("001-user-auth", PHASES, title="Plan 001: User Auth", **more)
+
+
+def files_of(*folders: Path) -> dict[Path, tuple[bytes, int]]:
+    """Every file below *folders*, with its time."""
+    found = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found}

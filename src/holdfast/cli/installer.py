@@ -6,21 +6,23 @@ import difflib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import click
 
 from holdfast.agents.clients import CLAUDE, CLIENTS, SCOPES, Client, Scope
 from holdfast.cli.app import App, agent_option, pass_app, say, say_aside
+from holdfast.cli.terminal import can_ask
 from holdfast.config import settings
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.files import git
-from holdfast.setup import clientsettings, installing, registration
-from holdfast.setup.clientsettings import ClientSettings
+from holdfast.setup import clientsettings, extras, installing, registration
+from holdfast.setup.clientsettings import ClientSettings, Scopes
 from holdfast.setup.doctor import registered
-from holdfast.setup.installing import Change
+from holdfast.setup.installing import Change, Edit
 from holdfast.setup.plugin import marker
-from holdfast.setup.registration import ON_PATH
+from holdfast.setup.registration import ON_PATH, Program
 from holdfast.text.plaintext import counted, one_line
 
 scope_option = click.option(
@@ -33,6 +35,52 @@ scope_option = click.option(
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show the change without writing it.")
 
 
+yes_option = click.option("--yes", is_flag=True, help="Answer every question with yes.")
+ALLOWED = f'let agents run `holdfast` commands without asking, by the rule "{extras.RULE}"'
+
+
+class Registration(NamedTuple):
+    """The hooks that are to be registered in a settings file."""
+
+    file: ClientSettings
+    scopes: Scopes
+    program: Program
+    wanted: Mapping[str, Any]
+    text: str  # a file that has nothing else
+    problems: tuple[str, ...]  # why the hooks may do nothing, whatever else the settings say
+
+    def change(self, *edits: Edit) -> Change:
+        return installing.putting_in(self.file, self.wanted, edits)
+
+    def warnings(self, change: Change) -> list[str]:
+        """What stops the hooks from working after *change*."""
+        findings = registered.examine_scopes(self.scopes.after(change.result))
+        return [*self.problems, *(finding.line for finding in findings)]
+
+
+def registration_for(
+    app: App, client: Client, scope: Scope, *, by_server: bool = False
+) -> Registration:
+    """What `install` registers for *client* in the settings of *scope*."""
+    here = app.surroundings
+    scopes = clientsettings.look(here, client)
+    program = ON_PATH if scope == "project" else registration.whole_path()
+    loaded = settings.load(None, here.config_file)
+    problems = loaded.problems
+    if program == ON_PATH and not registration.find_on_path(
+        program.command, here.search_path, here.virtual_env
+    ):
+        problems += ("`holdfast` is not on the PATH, and these hooks do nothing until it is",)
+    if here.disabled:
+        problems += ("HOLDFAST_DISABLE is set; hooks that see it do nothing",)
+    if not loaded.settings.enabled:
+        problems += (f"enabled = false is set in {here.config_file}, so the hooks do nothing",)
+    parts = loaded.settings.parts
+    wanted = registration.hooks(program, parts, client=client, by_server=by_server)
+    text = registration.text(program, parts, client=client, by_server=by_server)
+    return Registration(scopes.file(scope), scopes, program, wanted, text, problems)
+
+
 @click.command()
 @agent_option
 @scope_option
@@ -42,64 +90,70 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show the change w
     is_flag=True,
     help="Have the MCP server answer tool events, with no process per event; see docs/mcp.md.",
 )
+@yes_option
 @dry_run_option
 @pass_app
-def install(app: App, agent: str, named: Scope | None, by_server: bool, dry_run: bool) -> None:
+def install(
+    app: App, agent: str, named: Scope | None, by_server: bool, yes: bool, dry_run: bool
+) -> None:
     """Register the hooks in the settings of Claude Code, or of another agent.
 
-    The rest of the file is preserved byte for byte, and a backup is kept. Outdated Holdfast hooks are
-    updated; if the hooks are current, nothing is written.
+    On a terminal it asks whether Claude Code may run `holdfast` commands without asking; --yes answers
+    that. The rest of the file is preserved byte for byte, and a backup is kept. Outdated Holdfast hooks
+    are updated; if the hooks are current, nothing is written.
     """
-    here, client = app.surroundings, CLIENTS[agent]
+    client, scope = CLIENTS[agent], named or "user"
     _refuse_what_cannot_work(client, by_server=by_server)
-    scopes, scope = clientsettings.look(here, client), named or "user"
-    file = scopes.file(scope)
-    program = ON_PATH if scope == "project" else registration.whole_path()
-    loaded = settings.load(None, here.config_file)
-    parts = loaded.settings.parts
+    found = registration_for(app, client, scope, by_server=by_server)
+    file = found.file
     if file.problem:
-        text = registration.text(program, parts, client=client, by_server=by_server)
-        click.echo(text, nl=False)
-        raise _left_alone(file, "add the settings printed here by hand")
-    wanted = registration.hooks(program, parts, client=client, by_server=by_server)
-    change = installing.putting_in(file, wanted)
-    # Anything that stops the registered hooks from working.
-    findings = registered.examine_scopes(scopes.after(change.result))
-    warnings = [*loaded.problems, *(finding.line for finding in findings)]
-    if program == ON_PATH and not registration.find_on_path(
-        program.command, here.search_path, here.virtual_env
-    ):
-        warnings.append("`holdfast` is not on the PATH, and these hooks do nothing until it is")
-    if here.disabled:
-        warnings.append("HOLDFAST_DISABLE is set; hooks that see it do nothing")
-    if not loaded.settings.enabled:
-        warnings.append(f"enabled = false is set in {here.config_file}, so the hooks do nothing")
+        click.echo(found.text, nl=False)
+        raise left_alone(file, "add the settings printed here by hand")
+    change = found.change()
+    if client is CLAUDE and _may_allow(found, yes=yes, asks=not (dry_run or change.is_none)):
+        change = found.change(extras.allow)
+    warnings = found.warnings(change)
     if change.is_none:
         say(f"Nothing to do: the hooks in {file.path} are up to date.")
-        _warn(warnings)
+        warn(warnings)
         return
     if dry_run:
         _show(change)
     else:
-        _refuse_what_was_not_asked_for(file, scope, named)
-        copy = installing.install(change, here.state_dir)
-        _tell_what_was_registered(change, copy)
+        refuse_what_was_not_asked_for(file, scope, named)
+        copy = installing.install(change, app.surroundings.state_dir)
+        tell_what_was_written(change, copy)
         if by_server:
-            adding = registration.adding(program)
+            adding = registration.adding(found.program)
             say(f"Add the server that answers tool events to Claude Code: {adding}")
-        _tell_what_comes_next(client)
-    _warn([*_tracked(file), *warnings])
+        tell_what_comes_next(client)
+    warn([*tracked(file), *warnings])
 
 
-def _tell_what_was_registered(change: Change, copy: str | None) -> None:
-    before, hooks = change.before, counted(len(change.result.hooks), "hook")
-    done = f"Brought {hooks} up to date" if before.hooks else f"Registered {hooks}"
-    say(f"{done} in {before.path}")
+def _may_allow(found: Registration, *, yes: bool, asks: bool) -> bool:
+    """Whether the permission rule is to be added: with --yes, or if a person says so."""
+    if found.scopes.allows_us or extras.unfit_for_rule(found.file.value):
+        return False
+    return yes or (
+        asks and can_ask() and click.confirm(f"{ALLOWED[0].upper()}{ALLOWED[1:]}?", default=True)
+    )
+
+
+def tell_what_was_written(change: Change, copy: str | None) -> None:
+    before, after = change.before, change.result
+    if before.hooks != after.hooks:
+        hooks = counted(len(after.hooks), "hook")
+        done = f"Brought {hooks} up to date" if before.hooks else f"Registered {hooks}"
+        say(f"{done} in {before.path}")
+    if extras.is_allowed(after.value) != extras.is_allowed(before.value):
+        say(f'Added the permission rule "{extras.RULE}" to {before.path}')
+    if extras.status_line(after.value) != extras.status_line(before.value):
+        say(f"Added the status line to {before.path}")
     if copy:
         say(f"  backup of the previous file: {copy}")
 
 
-def _tell_what_comes_next(client: Client) -> None:
+def tell_what_comes_next(client: Client) -> None:
     if client.trust:
         say(f"Now {client.trust}.")
     if client is CLAUDE:  # it watches only folders that existed at its start
@@ -109,7 +163,7 @@ def _tell_what_comes_next(client: Client) -> None:
     say(f"Check that it works: {client.look}")
 
 
-def _left_alone(file: ClientSettings, by_hand: str) -> HoldfastError:
+def left_alone(file: ClientSettings, by_hand: str) -> HoldfastError:
     hint = f"Correct the file and run the command again, or {by_hand}."
     return HoldfastError(f"{file.path} was not changed: {file.problem}", hint=hint)
 
@@ -148,23 +202,24 @@ def uninstall(app: App, agent: str, named: Scope | None, dry_run: bool) -> None:
     client = CLIENTS[agent]
     scopes, scope = clientsettings.look(app.surroundings, client), named or "user"
     file = scopes.file(scope)
-    count = len(file.hooks)
+    count, has_extras = len(file.hooks), extras.are_in(file.value)
     if file.problem and not count:
-        raise _left_alone(file, "remove the hooks that start `holdfast hook` by hand")
+        raise left_alone(file, "remove the hooks that start `holdfast hook` by hand")
     elsewhere = [
         f"{source.path} also has Holdfast hooks: {source.removal}"
         for source in scopes.after(ClientSettings(file.path, client)).sources()
         if not source.plugin
     ]
-    if not count:
+    if not (count or has_extras):
         say(f"Nothing to do: {file.path} has no Holdfast hooks")
-        _warn(elsewhere)
+        warn(elsewhere)
         return
-    change, taken = installing.taking_out(file, app.surroundings.state_dir), counted(count, "hook")
+    change = installing.taking_out(file, app.surroundings.state_dir)
+    taken = counted(count, "hook") if count else "the permission rule or status line"
     if dry_run:
         _show(change)
     else:
-        _refuse_what_was_not_asked_for(file, scope, named)
+        refuse_what_was_not_asked_for(file, scope, named)
         installing.uninstall(change, app.surroundings.state_dir)
         if change.after is None:
             say(f"Removed {file.path}, which contained nothing else.")
@@ -172,18 +227,18 @@ def uninstall(app: App, agent: str, named: Scope | None, dry_run: bool) -> None:
             say(f"Restored {file.path} as it was before `holdfast install`.")
         else:
             say(f"Removed {taken} from {file.path}; the rest is unchanged.")
-    _warn([*_tracked(file), *elsewhere])
+    warn([*tracked(file), *elsewhere])
 
 
-def _refuse_what_was_not_asked_for(file: ClientSettings, scope: Scope, named: Scope | None) -> None:
-    if named is None and _tracked(file):
+def refuse_what_was_not_asked_for(file: ClientSettings, scope: Scope, named: Scope | None) -> None:
+    if named is None and tracked(file):
         raise IllegalMove(
             f"{file.path} is tracked by git, so it needs an explicit --scope",
             hint=f"To confirm, run the command with --scope {scope}.",
         )
 
 
-def _tracked(file: ClientSettings) -> list[str]:
+def tracked(file: ClientSettings) -> list[str]:
     target = os.path.realpath(file.path)
     return [f"{target} is tracked by git"] if git.tracks(target) else []
 
@@ -197,6 +252,6 @@ def _show(change: Change) -> None:
     say("\n".join(lines))
 
 
-def _warn(warnings: Iterable[str]) -> None:
+def warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
         say_aside(one_line(warning, 600))

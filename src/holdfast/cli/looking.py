@@ -33,6 +33,7 @@ from holdfast.records import hooklog, ledger
 from holdfast.restoring import compactions, restore
 from holdfast.restoring.reading import resolve
 from holdfast.text.plaintext import counted, one_line
+from holdfast.text.room import pad
 from holdfast.workflows import observed, sync
 from holdfast.workflows.sync import ProjectView
 
@@ -176,7 +177,15 @@ def why(app: App, file: str | None, as_json: bool) -> None:
     """
     view = app.look()
     if file:
-        _explain(view, app.below_root(view, file), as_json=as_json)
+        found = explanation(view, app.below_root(view, file))
+        if as_json:
+            dump(found)
+            return
+        print_explanation(found)
+        for line in found["lines"]:
+            print_line(line)
+        if not found["lines"]:
+            terminal.line("No line describes a workflow.")
         return
     sync.look_everywhere(view)
     store = view.place.store
@@ -212,11 +221,13 @@ _VERDICTS = {
 }
 
 
-def _explain(view: ProjectView, path: str, *, as_json: bool) -> None:
+def explanation(view: ProjectView, path: str) -> dict[str, Any]:
+    """What was understood of the file at *path* below the root, and what would make it count here."""
     found = explaining.explain(view.place.store, path)
     record = ledger.load(view.place.store)
     key, is_seen = matching.by_plan(path), any(path == seen for seen, _ in view.looked)
     if path in record.followed:
+        found["why"] += "; `holdfast follow` has it followed"
         found["change"] = ""
     elif key in record.ignored:
         found["change"] = f"it was unfollowed here; {shlex.join(['holdfast', 'follow', path])}"
@@ -224,20 +235,24 @@ def _explain(view: ProjectView, path: str, *, as_json: bool) -> None:
         found["change"] = (
             f"Holdfast does not look for plans there; {shlex.join(['holdfast', 'follow', path])}"
         )
-    if as_json:
-        dump(found)
-        return
-    terminal.line(f"{path}: {_VERDICTS[found['verdict']]} ({one_line(found['why'])})")
+    return found
+
+
+def print_explanation(found: Mapping[str, Any]) -> None:
+    """Print what a file is taken for; its lines are left to the caller."""
+    terminal.line(f"{found['file']}: {_VERDICTS[found['verdict']]} ({one_line(found['why'])})")
     if found["change"]:
         terminal.line(f"To have it followed: {found['change']}")
     if found["workflow"]:
         where = f", phase {found['phase']} of {found['phases']}" if found["phases"] else ""
         terminal.line(f"Workflow: {one_line(found['workflow'])}{where}")
-    for line in found["lines"]:
-        what = line["understood"] or f"NOT UNDERSTOOD: {line['change']}"
-        terminal.line(f"{line['line']:>5}  {one_line(line['text'], 60):<60}  {one_line(what)}")
-    if not found["lines"]:
-        terminal.line("No line describes a workflow.")
+
+
+def print_line(line: Mapping[str, Any]) -> None:
+    what = line["understood"] or f"NOT UNDERSTOOD: {line['change']}"
+    style = terminal.PLAIN if line["understood"] else terminal.WARNING
+    text = pad(one_line(line["text"]), terminal.columns() // 2 - 9)
+    put(one_line(what), lead=f"{line['line']:>5}  {text}  ", style=style)
 
 
 def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:

@@ -37,12 +37,13 @@ MODULES = {
     "pipeline": ("pipeline",),
     "looking": ("status", "list", "show", "why", "preview", "inspect", "log"),
     "doctor": ("doctor", "payload"),
+    "init": ("init",),
     "installer": ("install", "uninstall"),
     "cycles": ("simulate", "demo"),
 }
 # As --help lists them: the daily ones first.
 _SECTIONS = {
-    "Daily": ("status", "list", "phase", "remind", "complete", "start"),
+    "Daily": ("init", "status", "list", "phase", "remind", "complete", "start"),
     "Workflows": (
         *("show", "block", "read", "context", "undo", "switch", "resume", "abandon"),
         *("forget", "ignore", "follow", "unfollow"),

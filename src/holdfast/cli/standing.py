@@ -197,7 +197,12 @@ def follow(app: App, path: str) -> None:
     The project remembers this; the file is not changed.
     """
     view = app.change(save=False)
-    place, name = view.place, app.below_root(view, path)
+    take_up(*start_following(app, view, app.below_root(view, path)), "followed")
+
+
+def start_following(app: App, view: ProjectView, name: str) -> tuple[ProjectView, Workflow]:
+    """Record that the plan *name* is followed; the project as it is then, and the plan's workflow."""
+    place = view.place
     source = files.look_at(place.store, name)
     said = source.declaration or (source.candidate and source.candidate.declaration)
     if said is None:
@@ -212,7 +217,7 @@ def follow(app: App, path: str) -> None:
     if workflow is None or workflow.standing != "active":
         standing = f"{workflow.standing}: {workflow.remark}" if workflow else "not there"
         raise IllegalMove(f"{name} is now followed, but its workflow is {standing}")
-    take_up(view, workflow, "followed")
+    return view, workflow
 
 
 @click.command()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Path: TypeAlias = "Sequence[str | int]"
 
@@ -25,6 +25,12 @@ class Element(NamedTuple):
     opens: int
     start: int
     end: int
+
+
+def value_in(text: str) -> dict[str, Any]:
+    """The object that *text* holds."""
+    value: dict[str, Any] = json.loads(text.removeprefix("\ufeff"))
+    return value
 
 
 def find(text: str, path: Path) -> Element:
@@ -106,6 +112,14 @@ def removed(text: str, path: Path) -> str:
     if place:
         return text[: inside[place - 1].end] + text[inside[place].end :]
     return text[: inside[0].opens] + text[inside[1].opens :]
+
+
+def pruned(text: str, path: Path) -> str:
+    """*text* without the element at *path*, and without what is empty then around it."""
+    container = find(text, path[:-1])
+    if len(path) > 1 and len(children(text, container)) == 1:
+        return pruned(text, path[:-1])
+    return removed(text, path)
 
 
 class _Style(NamedTuple):

@@ -20,7 +20,7 @@ from holdfast.config.project import AGENT_VARIABLES, Surroundings, root_for_new
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.files import jsontext
 from holdfast.files.regular import contains, decode_json, decode_toml, read_file
-from holdfast.setup import registration
+from holdfast.setup import extras, registration
 from holdfast.setup.registration import PLUGIN, Hook, mapping
 
 LARGEST = 1024 * 1024
@@ -123,6 +123,13 @@ def servers(root: str, here: Surroundings) -> set[str] | None:
     return {name for value in values for name in mapping(value.get("mcpServers"))}
 
 
+def marketplace(folder: str | None, name: str) -> str | None:
+    """Where the client keeps, or finds, the marketplace *name* of plugins."""
+    known = read(os.path.join(folder or "", "plugins", "known_marketplaces.json")).value
+    place = mapping(known.get(name)).get("installLocation")
+    return place if isinstance(place, str) else None
+
+
 def parsed(raw: bytes) -> dict[str, Any]:
     """The object in *raw*; ValueError says in words why it is none."""
     try:
@@ -212,6 +219,11 @@ class Scopes(NamedTuple):
             f"Holdfast is not tested with {client.title}'s hooks in --scope {scope}",
             hint=f"Use --scope {' or '.join(client.files)}: {client.command('install', 'user')}",
         )
+
+    @property
+    def allows_us(self) -> bool:
+        """Whether agents run our commands without a question."""
+        return any(extras.is_allowed(file.value) for file in self.files.values())
 
     def after(self, changed: ClientSettings) -> Scopes:
         """As they are once the file is *changed*. In the home folder, user and project are one."""

@@ -1,4 +1,4 @@
-"""Put our hooks into a settings file and take them out again, and touch nothing else in it.
+"""Put our hooks and extras into a settings file and take them out again, and touch nothing else in it.
 
 Rules: an event whose hooks of ours are as they should be is left alone, whatever a person changed
 in them besides (a timeout). In any other, ours are put in anew and the old ones taken out. What
@@ -11,11 +11,10 @@ settings. Where nothing else has changed since, its bytes are what `uninstall` p
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.agents.clients import CLAUDE, Client
 from holdfast.errors import HoldfastError, StateUnreadable, StateUnwritable
@@ -23,12 +22,14 @@ from holdfast.files import jsontext
 from holdfast.files.atomic import make_private, replace_file
 from holdfast.files.fingerprints import digest
 from holdfast.files.regular import read_file
-from holdfast.setup import clientsettings, registration
+from holdfast.setup import clientsettings, extras, registration
 from holdfast.setup.clientsettings import HOOKS, ClientSettings
 
 _FRESH = "{}\n"
 _MODE = 0o644  # as the client makes its settings
 _LARGEST = 2 * 1024 * 1024
+
+Edit: TypeAlias = Callable[[str], str]  # of the text of a settings file
 
 
 class Change(NamedTuple):
@@ -54,13 +55,22 @@ class Change(NamedTuple):
         return self.before.exists and self.after == self.before.raw
 
 
-def putting_in(file: ClientSettings, wanted: Mapping[str, Any]) -> Change:
-    """With exactly the hooks of *wanted* as ours."""
+def putting_in(
+    file: ClientSettings, wanted: Mapping[str, Any], edits: Sequence[Edit] = ()
+) -> Change:
+    """With exactly the hooks of *wanted* as ours, and with what *edits* make of the rest."""
     if file.client.is_bridge:
         program = registration.registered(wanted, file.client)[0].program
         return Change(file, registration.text(program, client=file.client).encode())
+    return edited(file, [lambda text: with_ours(text, wanted, file.client), *edits])
+
+
+def edited(file: ClientSettings, edits: Sequence[Edit]) -> Change:
+    """With what *edits* make of it, one after the other."""
     text = file.text if file.exists else _FRESH
-    return Change(file, with_ours(text, wanted, file.client).encode())
+    for edit in edits:
+        text = edit(text)
+    return Change(file, text.encode())
 
 
 def taking_out(file: ClientSettings, state_dir: str | None) -> Change:
@@ -75,13 +85,17 @@ def taking_out(file: ClientSettings, state_dir: str | None) -> Change:
     if raw is None:
         return Change(file, without.raw if without.value else None)
     copy = file.holding(raw)
-    restores = (copy.value, copy.problem) == (without.value, without.problem)
+    # What a person had of the extras before us is in the copy, and comes back with it.
+    restores = (
+        not (copy.problem or copy.hooks)
+        and jsontext.value_in(without_ours(copy.text)) == without.value
+    )
     return Change(file, copy.raw if restores else without.raw, restores)
 
 
 def with_ours(text: str, wanted: Mapping[str, Any], client: Client = CLAUDE) -> str:
     """The settings in *text* with exactly the hooks of *wanted* as ours."""
-    hooks = _value(text).get(HOOKS, {})
+    hooks = jsontext.value_in(text).get(HOOKS, {})
     now, due = registration.registered(hooks, client), registration.registered(wanted, client)
     for event in dict.fromkeys(hook.event for hook in (*due, *now)):
         have, need = (sorted(hook for hook in among if hook.event == event) for among in (now, due))
@@ -94,15 +108,15 @@ def with_ours(text: str, wanted: Mapping[str, Any], client: Client = CLAUDE) -> 
 
 
 def without_ours(text: str) -> str:
-    """The settings in *text* without any hook of ours."""
-    hooks = registration.registered(_value(text).get(HOOKS))
+    """The settings in *text* without any hook of ours, and without the extras."""
+    hooks = registration.registered(jsontext.value_in(text).get(HOOKS))
     for event in dict.fromkeys(hook.event for hook in hooks):
         text = _taken_out(text, event)
-    return text
+    return extras.remove(text)
 
 
 def _put_in(text: str, event: str, groups: Sequence[Any]) -> str:
-    value = _value(text)
+    value = jsontext.value_in(text)
     if HOOKS not in value:
         return jsontext.added(text, (), {event: groups}, HOOKS)
     if event not in value[HOOKS]:
@@ -114,28 +128,16 @@ def _put_in(text: str, event: str, groups: Sequence[Any]) -> str:
 
 def _taken_out(text: str, event: str, first: int | None = None) -> str:
     """*text* without our hooks in the *first* groups of *event*, or in all of them."""
-    groups = _value(text)[HOOKS].get(event, [])[:first]
+    groups = jsontext.value_in(text)[HOOKS].get(event, [])[:first]
     ours = [(number, place) for number, place, _ in registration.located({event: groups})]
     for number, place in reversed(ours):
         group = (HOOKS, event, number)
         entries = jsontext.find(text, (*group, "hooks"))
         if len(jsontext.children(text, entries)) == 1:
-            text = _removed_with_what_it_empties(text, group)
+            text = jsontext.pruned(text, group)
         else:
             text = jsontext.removed(text, (*group, "hooks", place))
     return text
-
-
-def _removed_with_what_it_empties(text: str, path: Sequence[str | int]) -> str:
-    container = jsontext.find(text, path[:-1])
-    if len(path) > 1 and len(jsontext.children(text, container)) == 1:
-        return _removed_with_what_it_empties(text, path[:-1])
-    return jsontext.removed(text, path)
-
-
-def _value(text: str) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(text.removeprefix("\ufeff"))
-    return value
 
 
 def install(change: Change, state_dir: str | None) -> str | None:
@@ -146,10 +148,11 @@ def install(change: Change, state_dir: str | None) -> str | None:
             hint="Nothing was changed. Set HOME or XDG_STATE_HOME.",
         )
     before, copy = change.before, _copy_of(change.before, state_dir)
+    had_ours = bool(before.hooks) or extras.are_in(before.value)
     try:
         if not before.exists:
             Path(copy).unlink(missing_ok=True)  # it is of a file that has gone since
-        elif not (before.hooks and os.path.exists(copy)):  # else it is of what was there before us
+        elif not (had_ours and os.path.exists(copy)):  # else it is of what was there before us
             make_private(os.path.dirname(copy))
             replace_file(copy, before.raw, mode=0o600)
     except OSError as error:

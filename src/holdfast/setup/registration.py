@@ -303,6 +303,12 @@ def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:
     return tuple(words[place + 1 :]), Program(words[0], tuple(words[1:place]))
 
 
+def starts_us(line: str, command: str) -> bool:
+    """Whether *line*, for a shell, is no more than `holdfast` *command*, by whatever path."""
+    *words, last = _split(line) or [""]
+    return last == command and _is_us(words)
+
+
 def _is_for_server(entry: Mapping[str, Any]) -> bool:
     asked = tuple(entry.get(key) for key in ("type", "server", "tool"))
     return asked == ("mcp_tool", NAME, HOOK_TOOL)

@@ -14,11 +14,13 @@ from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import Declaration, Looked, values
 from holdfast.formats.canonical.sources.document import field_of, open_document
 from holdfast.formats.canonical.sources.phase_marks import stated_status
+from holdfast.formats.canonical.sources.phases import phases_of
 from holdfast.formats.engine.markdown import Line
 from holdfast.text.plaintext import decode
 
 _RUNS = "`Status: In Progress`"
 _PHASES = "phases as headings, `## Phase 1: Name`, each with boxes, `- [ ] what to do`"
+PASSED_OVER = "passed over; what there is to do is `- [ ] what`"
 _FIELDS = "`Workflow: Name` and `Phase: 1/3 - Name`"
 
 
@@ -69,14 +71,14 @@ def _lines(data: bytes, said: Declaration | None) -> Iterator[Explained]:
     if document is None:
         return
     raw = decode(data).split("\n")
-    carries = _carrying_boxes(document.lines)
+    carries = _carrying_boxes(document.lines) - phases_of(document.lines).starts
     for line in document.lines:
         text = raw[line.number - 1].strip() if line.number <= len(raw) else line.text
         understood, change = _understood(line, said)
         if not (understood or change) and line.number in carries:
             change = f"where it is meant as a phase, call it `{'#' * line.level} Phase N: Name`"
         if not (understood or change) and (line.item or line.cells):
-            change = "passed over; what there is to do is `- [ ] what`"
+            change = PASSED_OVER
         if understood or change:
             yield Explained(line.number, text, understood, change)
 

@@ -1,0 +1,59 @@
+"""The skill that tells agents the commands, for those whose Holdfast does not come as a plugin."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+
+from holdfast.errors import StateUnreadable, StateUnwritable
+from holdfast.files.atomic import replace_file
+from holdfast.files.regular import read_file
+
+_PLACE = ("skills", "workflow-state", "SKILL.md")  # in the package, and in a client's folder
+_LARGEST = 64 * 1024
+
+
+def path_in(folder: str) -> str:
+    """Where the skill lies in a client's *folder*, the user's or a project's."""
+    return os.path.join(folder, *_PLACE)
+
+
+def text() -> bytes:
+    """The skill of this release."""
+    return resources.files("holdfast").joinpath(*_PLACE).read_bytes()
+
+
+def read(path: str) -> bytes | None:
+    """What lies at *path*, or None; StateUnreadable if it is no file that can be read."""
+    return read_file(path, _LARGEST)[0] if os.path.lexists(path) else None
+
+
+def write(path: str) -> str:
+    """Put the skill at *path*. What lay there is kept beside it, under the name that is returned."""
+    before = read(path)
+    aside = f"{path}.before" if before is not None else ""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if before is not None:
+            replace_file(aside, before, mode=0o644)
+        replace_file(path, text(), mode=0o644)
+    except OSError as error:
+        raise StateUnwritable(path, error.strerror or str(error)) from error
+    return aside
+
+
+def remove(path: str) -> bool:
+    """Delete the skill at *path*, unless it is not as this release wrote it; whether it was deleted."""
+    try:
+        if read(path) != text():
+            return False
+    except StateUnreadable:
+        return False
+    try:
+        os.unlink(path)
+        folder = os.path.dirname(path)
+        if not os.listdir(folder):
+            os.rmdir(folder)
+    except OSError as error:
+        raise StateUnwritable(path, error.strerror or str(error)) from error
+    return True
