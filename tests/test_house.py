@@ -205,7 +205,7 @@ def test_what_agents_load_is_short() -> None:
 def test_no_module_is_missing_from_the_wheel() -> None:
     """Packages are listed by hand."""
     listed = set(tomllib.loads(text("pyproject.toml"))["tool"]["setuptools"]["packages"])
-    found = {"holdfast.hooks", "holdfast.handlers"}
+    found = {"holdfast.hooks", "holdfast.handlers", "holdfast.skills"}
     for path in (ROOT / "src" / "holdfast").rglob("__init__.py"):
         found.add(".".join(path.parent.relative_to(ROOT / "src").parts))
     assert listed == found

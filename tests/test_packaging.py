@@ -82,16 +82,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
-    """Every tracked module, the marker of types, the license; payloads, definitions and bridges; no test, no cache."""
+    """Every tracked module, the marker of types, the license; payloads, definitions, bridges and the skill; no test, no cache."""
     places = {"src/holdfast/": "holdfast/", "hooks/": "holdfast/hooks/"}
-    places["handlers/"] = "holdfast/handlers/"
+    places |= {"handlers/": "holdfast/handlers/", "skills/": "holdfast/skills/"}
     expected = {
         name.replace(source, target, 1)
         for name in built.tracked
         for source, target in places.items()
         if name.startswith(source)
         and (
-            name.endswith((".py", "/py.typed"))
+            name.endswith((".py", "/py.typed", "/SKILL.md"))
             or any(kept in name for kept in ("/payloads/", "/builtin/", "/templates/", "/bridges/"))
         )
     }
@@ -118,7 +118,7 @@ def test_the_sdist_holds_what_is_needed_and_nothing_else(built: Built) -> None:
     """Sources, what describes them, and what the build backend adds."""
     with tarfile.open(built.sdist) as archive:
         names = {each.name.partition("/")[2] for each in archive if each.isfile()}
-    sources = ("src/", "hooks/", "handlers/")
+    sources = ("src/", "hooks/", "handlers/", "skills/")
     described = {
         "pyproject.toml",
         "setup.py",

@@ -44,7 +44,7 @@ def test_the_daily_slash_commands_name_commands_that_there_are() -> None:
     """With their options; they run without asking, and leave every decision to the person."""
     folder, known = SKILL.parents[2] / "commands", cli.list_commands(click.Context(cli))
     daily = {path.stem: path for path in folder.glob("[!w]*.md")}
-    assert daily.keys() == {"status", "next", "note", "switch", "done"}
+    assert daily.keys() == {"init", "status", "next", "note", "switch", "done"}
     for path in daily.values():
         text = frontmatter.load(str(path))
         assert text["description"]

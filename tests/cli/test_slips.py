@@ -58,8 +58,8 @@ def test_help_lists_every_command_once_the_daily_ones_first(holdfast_project: Pr
     assert headings[:2] == ["Options:", "Daily:"]
     assert "Others:" not in headings
     daily = shown.partition("Daily:\n")[2].partition("\n\n")[0].splitlines()
-    assert [line.split()[0] for line in daily][:2] == ["status", "list"]
-    assert len(daily) == 6
+    assert [line.split()[0] for line in daily][:2] == ["init", "status"]
+    assert len(daily) == 7
     listed = [
         line.split()[0] for line in shown.partition("Daily:")[2].splitlines() if line[:2] == "  "
     ]
