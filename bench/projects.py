@@ -18,6 +18,7 @@ _CANONICAL = "untracked/workflow-state/bench/*.json"
 _SKILL = ".claude/workflow-state/active/dev-*.json"
 _GATED = "workflow/a-feature"
 _RUN = ".claude/agent-state.json"
+_TASKS = ".claude/tasks"
 _PIPELINE = "workspace/workflow-state/generation-scene-0001-*.json"
 
 
@@ -214,8 +215,11 @@ def _edit_gated(project: Project, number: int) -> None:
 
 
 def _begin_orchestrator(project: Project) -> None:
-    project.write("docs/task.md", "# Task\n\nAdd a login.\n")
-    project.command("orchestrate", "start", "docs/task.md", "-t", "1.1 Login", "-t", "1.2 Logout")
+    # Where the format's document has it; one in docs/ would be a plan for another format to look at as well.
+    project.write(f"{_TASKS}/task.md", "# Task\n\nAdd a login.\n")
+    project.command(
+        "orchestrate", "start", f"{_TASKS}/task.md", "-t", "1.1 Login", "-t", "1.2 Logout"
+    )
 
 
 def _only_one(_project: Project, _path: Path, _number: int) -> None:
@@ -224,9 +228,10 @@ def _only_one(_project: Project, _path: Path, _number: int) -> None:
 
 def _edit_orchestrator(project: Project, number: int) -> None:
     def change(state: dict[str, Any]) -> None:
-        state["orchestrator"]["task_doc"] = str(project.root / "docs" / f"task-{number}.md")
+        state["orchestrator"]["task_doc"] = str(task)
 
-    project.write(f"docs/task-{number}.md", "# Task\n\nAdd a login.\n")
+    for old in (project.root / _TASKS).glob("task*.md"):
+        task = old.rename(old.with_name(f"task-{number}.md"))
     _edit(project, _RUN, change)
 
 

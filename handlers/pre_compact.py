@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from holdfast.agents import replies
 from holdfast.agents.events import PreCompact
-from holdfast.agents.late import transcripts
 from holdfast.agents.replies import Decision, SummariserNote
 from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
@@ -30,6 +29,8 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock) -> Decis
         state_dir, now = surroundings.state_dir, clock.now()
         sessionlog.append(state_dir, session, "compaction", now, state="begun")
     if surroundings.capabilities.transcript:
+        from holdfast.agents.late import transcripts  # noqa: PLC0415  # only for agents that are told late
+
         transcripts.follow(surroundings, event.envelope, clock.now())
     view = sync.survey(session, surroundings, clock, saver)
     sync.save(view, HOOK_WAIT)

@@ -67,7 +67,7 @@ def finish(store: Store) -> list[str]:
     ("call", "number"),
     [
         *(("replace", each) for each in range(1, 5)),
-        *(("fsync", each) for each in range(1, 9)),
+        *(("fsync", each) for each in range(1, 7)),
         ("unlink", 1),
     ],
 )

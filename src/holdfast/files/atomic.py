@@ -39,8 +39,12 @@ def replace_file(
     mode: int,
     staging: str | None = None,
     rename: Callable[[str, str], None] | None = None,
+    flush_folder: bool = True,
 ) -> None:
-    """Write *data* beside *path*, or in *staging*, sync it, *rename* it over *path*, sync the folder."""
+    """Write *data* beside *path*, or in *staging*, sync it, *rename* it over *path*, sync the folder.
+
+    Without *flush_folder* a power cut may leave what was there before, which is whole as well.
+    """
     folder = os.path.dirname(path)
     temporary = os.path.join(staging or folder, f"{_SCRAP}{own_name()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BYTES
@@ -59,10 +63,11 @@ def replace_file(
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if staging and error.errno == errno.EXDEV:  # the target lies on another file system
-            replace_file(path, data, mode=mode, rename=rename)
+            replace_file(path, data, mode=mode, rename=rename, flush_folder=flush_folder)
             return
         raise
-    sync_folder(folder)
+    if flush_folder:
+        sync_folder(folder)
 
 
 def remove_scraps(folder: str | int) -> None:

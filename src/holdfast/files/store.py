@@ -2,7 +2,8 @@
 
 Rule 1: a write is whole or absent. The bytes go to a temporary file that is flushed to disk and
         then renamed over the target, and the folder is flushed after it. Nobody ever sees half a state,
-        whether the process is killed or the disk is full.
+        whether the process is killed or the disk is full. A flush takes milliseconds: for a copy, and for
+        one of several files in a folder, it is left to the next flush of the folder.
 Rule 2: who writes has read inside the lock. There is one lock a project, an operating system lock,
         so it is gone with its owner.
 Rule 3: nothing is written through what lies at the target: a rename replaces a symlink and leaves
@@ -217,12 +218,18 @@ class Store:
             yield
 
     def write(
-        self, path: Path, data: bytes, mode: int | None = None, expected: bytes | None = None
+        self,
+        path: Path,
+        data: bytes,
+        mode: int | None = None,
+        expected: bytes | None = None,
+        *,
+        flush_folder: bool = True,
     ) -> None:
         """Write *data* to *path* below the root; to be called inside the lock.
 
         Without a *mode* the file keeps its own. StateChanged where it does not hold what is *expected*:
-        agents write without the lock.
+        agents write without the lock. *flush_folder* as for `replace_file`.
         """
         with self._writing(path):
             if mode is None:
@@ -230,7 +237,19 @@ class Store:
             staging, rename = str(self.private / "tmp"), None
             if expected is not None and not path.is_symlink():
                 rename = partial(_rename_over, expected)
-            replace_file(str(path), data, mode=mode, staging=staging, rename=rename)
+            replace_file(
+                str(path),
+                data,
+                mode=mode,
+                staging=staging,
+                rename=rename,
+                flush_folder=flush_folder,
+            )
+
+    def flush(self, folder: Path) -> None:
+        """Have the disk know what was written to *folder* without flushing it."""
+        with _changing(folder):
+            sync_folder(str(folder))
 
     def append(self, path: Path, lines: bytes) -> None:
         """Add whole *lines* at the end of *path*; to be called inside the lock."""
@@ -353,7 +372,8 @@ class Store:
             "previous": None if previous is None else previous.decode("utf-8", "replace"),
         }
         text = json.dumps(stamped(record), ensure_ascii=False)
-        self.write(Path(self._copies_file(path)), text.encode("utf-8", "replace"))
+        copy = Path(self._copies_file(path))
+        self.write(copy, text.encode("utf-8", "replace"), flush_folder=False)
 
     def forget(self, path: Path) -> None:
         if self.newer_copies_warning(path) or not self.is_own(self._copies):

@@ -52,13 +52,12 @@ def write(store: Store, name: str, changes: Sequence[Change]) -> None:
         raise StateUnwritable(note, f"it would be larger than {_LARGEST} bytes")
     store.write(note, noted)
     try:
-        for change in changes:
-            _make(store, change)
+        _make(store, changes)
     except HoldfastError:
         # Where that fails as well, the note stays, and the next one goes on with it.
-        for change, before in zip(changes, befores, strict=True):
-            if _content(change.path) != before:
-                _make(store, Change(change.path, before))
+        pairs = zip(changes, befores, strict=True)
+        undone = (Change(change.path, before) for change, before in pairs)
+        _make(store, [change for change in undone if _content(change.path) != change.data])
         store.remove(note, folder_too=False)
         raise
     store.remove(note, folder_too=False)
@@ -86,15 +85,16 @@ def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) 
     if not record or not isinstance(record, dict):
         aside = store.relative(store.set_aside(note, stamp, move=True))
         return [f"the record of an interrupted command cannot be read; it is in {aside}"]
-    done, left = list[str](), list[str]()
+    due, left = list[Change](), list[str]()
     for path, before, data in _entries(store, record, allowed):
         there = _digest(_content(path))
         if there == before != _digest(data):
-            _make(store, Change(path, data))
-            done.append(store.relative(path))
+            due.append(Change(path, data))
         elif there != _digest(data):
             left.append(store.relative(path))
-    lines = [f"an interrupted command was completed: {', '.join(done)}"] if done else []
+    _make(store, due)
+    done = ", ".join(store.relative(change.path) for change in due)
+    lines = [f"an interrupted command was completed: {done}"] if done else []
     if left:
         aside = store.relative(store.set_aside(note, stamp, move=True))
         lines.append(
@@ -130,11 +130,15 @@ def _entries(
     return found
 
 
-def _make(store: Store, change: Change) -> None:
-    if change.data is None:
-        store.remove(change.path, folder_too=False)
-    else:
-        store.write(change.path, change.data)
+def _make(store: Store, changes: Sequence[Change]) -> None:
+    """Make the *changes* in their order, and flush each folder once, at the end."""
+    for path, data in changes:
+        if data is None:
+            store.remove(path, folder_too=False)
+        else:
+            store.write(path, data, flush_folder=False)
+    for folder in {path.parent for path, data in changes if data is not None}:
+        store.flush(folder)
 
 
 def _content(path: Path) -> bytes | None:

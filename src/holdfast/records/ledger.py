@@ -12,11 +12,10 @@ good copy beside it.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -24,8 +23,7 @@ from pydantic import (
     ConfigDict,
     Field,
     InstanceOf,
-    TypeAdapter,
-    ValidationError,
+    OnErrorOmit,
 )
 
 from holdfast import clock
@@ -41,12 +39,13 @@ _MOST_WORKFLOWS = 300  # and sessions; those that were noted last
 
 Text = InstanceOf[str]  # names may hold lone surrogates, which pydantic refuses in a str
 Notes = dict[str, Any]
+T = TypeVar("T")
 
 
 class Tombstone(BaseModel):
     """How a workflow ended."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     name: Text
     at: Text
@@ -58,34 +57,26 @@ class Tombstone(BaseModel):
     checkout: Text = ""  # the branch that the plan was on; "" without git
 
 
-def _entries(kind: Any) -> BeforeValidator:
-    """A mapping without the entries that are no *kind*; one odd value costs itself."""
-    adapter = TypeAdapter(kind)
-
-    def fitting(value: object) -> dict[Any, Any]:
-        found = {}
-        for key, entry in value.items() if isinstance(value, dict) else ():
-            with contextlib.suppress(ValidationError):
-                found[key] = adapter.validate_python(entry)
-        return found
-
-    return BeforeValidator(fitting)
+def _or_empty(kind: type[dict[Any, Any] | list[Any]]) -> BeforeValidator:
+    """What is no *kind* counts as an empty one."""
+    return BeforeValidator(lambda value: value if isinstance(value, kind) else kind())
 
 
-def _texts(value: object) -> list[str]:
-    return [line for line in value if isinstance(line, str)] if isinstance(value, list) else []
+# One odd entry costs itself.
+Table = Annotated[dict[Text, OnErrorOmit[T]], _or_empty(dict)]
+Texts = Annotated[list[OnErrorOmit[Text]], _or_empty(list)]
 
 
 class Ledger(BaseModel):
     """The project record. Its tables are keyed by workflow key or by session id."""
 
-    finished: Annotated[dict[Text, Tombstone], _entries(Tombstone)] = {}
-    ignored: Annotated[dict[Text, Text], _entries(Text)] = {}  # names
-    followed: Annotated[list[Text], BeforeValidator(_texts)] = []  # paths of plans
-    notices: Annotated[list[Text], BeforeValidator(_texts)] = []
-    told: Annotated[dict[Text, Text], _entries(Text)] = {}  # versions, by path
-    workflows: Annotated[dict[Text, Notes], _entries(dict)] = {}
-    folded: Annotated[dict[Text, dict[Text, int]], _entries(dict[Text, int])] = {}
+    finished: Table[Tombstone] = {}
+    ignored: Table[Text] = {}  # names
+    followed: Texts = []  # paths of plans
+    notices: Texts = []
+    told: Table[Text] = {}  # versions, by path
+    workflows: Table[Notes] = {}
+    folded: Table[dict[Text, int]] = {}
 
     # Not saved. `damaged`: the file was unreadable and this is its last good copy. `newer`: why the record cannot be
     # saved, because a newer Holdfast has written it or it is out of reach.
@@ -163,7 +154,7 @@ def change(store: Store, by: Callable[[Ledger], None]) -> Ledger:
         last_changed = clock.from_mtime(os.lstat(path).st_mtime)
         store.set_aside(path, clock.for_names(last_changed), move=True)
     store.write(path, encoded)
-    store.write(copy, encoded)
+    store.write(copy, encoded, flush_folder=False)
     return record
 
 

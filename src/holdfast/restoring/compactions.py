@@ -42,7 +42,7 @@ _Count: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=10**9)]
 class Check(BaseModel):
     """What one summary kept."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     at: str = ""
     session: str = ""
@@ -87,7 +87,7 @@ def _named(fact: Fact) -> str:
 class _Times(BaseModel):
     """How often each event reported a compaction of one session."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     starts: _Count = 0
     summaries: _Count = 0
@@ -100,7 +100,7 @@ class _Times(BaseModel):
 class _Entry(BaseModel):
     """One workflow's record of its compactions."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     at: str = ""
     created_at: str = ""
@@ -170,7 +170,10 @@ def survived(place: Place, workflow: Workflow) -> Survived:
 
 def lost(place: Place, workflow: Workflow) -> tuple[Fact, ...]:
     """The current facts of *workflow* that the last checked summary lost."""
-    last = _current(ledger.notes_of(place.store, workflow.key), place, workflow).last
+    notes = ledger.notes_of(place.store, workflow.key)
+    if _KEY not in notes:
+        return ()
+    last = _current(notes, place, workflow).last
     if last is None or not last.missing:
         return ()
     return tuple(fact for fact in summary.facts_of(workflow.briefing) if fact in last.missing)

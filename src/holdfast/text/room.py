@@ -11,6 +11,8 @@ WIDEST = 80  # columns of any line, however wide the terminal is
 
 def units(text: str) -> int:
     """Length in UTF-16 code units, as JavaScript counts it."""
+    if text.isascii():
+        return len(text)
     return len(text) + sum(1 for character in text if character > "\uffff")
 
 

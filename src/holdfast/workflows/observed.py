@@ -55,7 +55,7 @@ class Frame(NamedTuple):
 class Check(BaseModel):
     """The last check or test, and its result."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     at: str
     command: str
@@ -66,7 +66,7 @@ class Check(BaseModel):
 class WorkflowActivity(BaseModel):
     """Work done on a workflow, by any session."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     phase: str = ""
     since: str = ""  # files changed before are not of the phase

@@ -30,7 +30,7 @@ _MOST_BEFORE = 50  # workflows remembered for a session
 _OF_INTEREST = timedelta(days=1)  # how long another session may still be at work
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class ProjectView:
     """All workflows of the project as they are now, and which one the session gets."""
 

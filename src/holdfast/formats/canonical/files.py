@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, lru_cache, partial
-from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from holdfast.files.regular import decode_json
 from holdfast.files.store import Store
 from holdfast.formats.canonical.sources import Looked
 from holdfast.formats.canonical.sources.claude_local import plan_among, read_local
-from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.canonical.state import (
     State,
     has_shape,
@@ -44,7 +42,7 @@ _WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StateFile(LoadedFile[Any]):
     """One state file as read."""
 
@@ -193,7 +191,8 @@ def look_at_markdown(
         plans = sorted({_inode(store, path): path for path in reversed(plans)}.values())
     read = plans
     if len(plans) > _MOST_READ:
-        read = sorted(nlargest(_MOST_READ, plans, key=partial(_edited_at, store)))
+        latest = sorted(plans, key=partial(_edited_at, store), reverse=True)
+        read = sorted(latest[:_MOST_READ])
     sources = [LOCAL, *read] if store.exists(store.root / LOCAL) else read
     looked = [look_at(store, path, plans) for path in sources]
     in_progress = [
@@ -247,6 +246,8 @@ def look_at(store: Store, path: str, plans: Sequence[str] = ()) -> Looked:
 
 @lru_cache(maxsize=_MOST_DECLARED)
 def _parsed_plan(data: bytes, path: str, mtime: float) -> Looked:
+    from holdfast.formats.canonical.sources.plan import read_plan  # noqa: PLC0415  # in a hook that reads a plan
+
     return read_plan(data, path=path, mtime=mtime)
 
 

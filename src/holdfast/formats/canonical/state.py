@@ -41,7 +41,7 @@ from holdfast.formats.engine.document import changed, problems_of
 class Record(BaseModel):
     """A part of a state; unlike pydantic's own, it is written without what it does not say."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True, defer_build=True)
 
 
 class OpenRecord(Record):

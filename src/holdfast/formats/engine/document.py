@@ -121,7 +121,7 @@ Time = Annotated[Any, AfterValidator(_time), Field(description="a time in ISO 86
 class Open(BaseModel):
     """An object of a document; members that it does not name are kept."""
 
-    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True)
+    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

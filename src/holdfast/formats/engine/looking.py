@@ -30,7 +30,7 @@ from holdfast.records.rows import Stamp, mtime_of
 D = TypeVar("D", bound=Document)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LoadedFile(Generic[D]):
     """One state file as read, and its problems; each format derives its own class from this."""
 
@@ -124,7 +124,7 @@ class Unusable:
         return self.kind != "foreign"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FileKind(Generic[D, K]):
     """A kind of state file: what it is called, its model, and what it is read as."""
 

@@ -122,7 +122,7 @@ class Workflow:
         return self.kept and self.standing in {"finished", "stale"} and not self.put_away
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Place:
     """Where and when a format works."""
 
@@ -196,7 +196,7 @@ class CandidatePlan(NamedTuple):
         return f"{path} looks like a plan ({why}) and is not followed: `{one_line(follow)}`"
 
 
-@dataclass
+@dataclass(eq=False)
 class Survey:
     """What a format found, and what came of saving it."""
 

@@ -108,10 +108,12 @@ def phase_of(value: str) -> PhaseReading:
     """Read what stands behind "Phase:"."""
     value = _latest(_unwrapped(values.bare(_MARKED.sub(r"\1", _noun_first(plain_digits(value))))))
     sign = SIGNS.get(value[:1])
-    if values.is_unfilled(value) or _LETTERS.match(value):
+    if values.is_unfilled(value):
         return PhaseReading(None, sign)
     found = _TWO.match(value)
     if not found:
+        if _LETTERS.match(value):
+            return PhaseReading(None, sign)
         if _SEVERAL.match(value):
             return PhaseReading(None, readable=False)
         found = _ONE.match(value) or _BROKEN.match(value)
@@ -128,7 +130,8 @@ def phase_of(value: str) -> PhaseReading:
 
 def counted_phase(line: str) -> str | None:
     """The expression in a line like "Phase 4/10: X", which says the same without a label."""
-    match = _COUNTED.match(plain_digits(line))
+    line = plain_digits(line)
+    match = _COUNTED.match(line) if statuses.DIGIT.search(line) else None
     value = values.bare(match["value"]) if match else ""
     two = _TWO.match(value)
     return value if two and _SEPARATED.match(two["rest"]) else None
@@ -166,6 +169,8 @@ def _behind_the_done(value: str) -> PhaseReading | None:
 
 
 def _noun_first(text: str) -> str:
+    if text.isascii():
+        return text
     return _NUMBER_FIRST.sub(lambda match: f"phase {number_of(match[1])} ", text)
 
 

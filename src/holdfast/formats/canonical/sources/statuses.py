@@ -64,6 +64,7 @@ _DATE = (
 _DATED = pattern(rf"(?<![\s(\[,–—:-])[\s(\[,–—:-]++{_DATE}[)\]\s.]*$", re.IGNORECASE)
 _DATES = pattern(rf"(?:{_DATE}|\s|[–—-]|to\b)+", re.IGNORECASE)
 _LONGEST_DATE = 60
+DIGIT = pattern("[0-9]")  # asked first, since the expressions that need one are long to compile
 _LONGEST_ENDING = 80  # a sentence that ends with "in progress" may speak of anything
 _ENDING = pattern(
     r"(?:^|(?<![^\W_]))[\s:–—-]*(?<!not )(?<!not-)(?:in[\s_-]progress|ongoing|under\s?way)\W*$",
@@ -260,6 +261,8 @@ def _whole(text: str) -> Word | None:
 def _undated(text: str) -> str:
     """A text without the date behind it."""
     end = text[-_LONGEST_DATE:]
+    if not DIGIT.search(end):
+        return text
     return text[: len(text) - len(end)] + _DATED.sub("", end)
 
 
