@@ -29,7 +29,7 @@ _CHOICE = re.compile(r"\[(\w+)\](\??)|(\w)\?|(_)")
 # Behind a dash these may as well be the end of a name: "Blog - New". In brackets, or with a sign, they are no part of it.
 _WEAK = pattern(
     r"(?:open|new|next|planning|proposal|ready.*|waiting|active|closed|released|implemented|delivered|landed"
-    r"|merged|deployed|draft|implementing|executing|current|future|optional|partial|draft|list[oa]s?|pront[oa]s?|hech[oa]s?|fatt[oaie]|doing)\W*",
+    r"|merged|deployed|draft|implementing|executing|current|future|optional|partial|entwurf|list[oa]s?|pront[oa]s?|hech[oa]s?|fatt[oaie]|doing)\W*",
     re.IGNORECASE,
 )
 _RUNNING = STATUSES["in_progress"]["English"].replace(", ", "|").replace("_", r"[\s_-]?")
