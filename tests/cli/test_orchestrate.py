@@ -260,7 +260,8 @@ def test_a_limit_that_is_none_lets_nothing_begin(run: Project) -> None:
     data["safety_bounds"]["max_cost"] = "a lot"
     put(run, data)
     said = refused(run, "task-start")
-    assert "max_cost of safety_bounds is no amount: a lot. Nothing was begun." in said
+    assert "safety_bounds.max_cost: expected an amount, such as $10" in said
+    assert "found 'a lot'. Nothing was begun." in said
     assert "an amount in US dollars" in refused(run, "extend", "more", "--max-cost", "15 EUR")
     orchestrate(run, "extend", "more", "--max-cost", "15")
     orchestrate(run, "task-start")

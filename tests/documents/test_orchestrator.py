@@ -256,8 +256,8 @@ def test_an_odd_value_costs_its_field_alone(
     data["supervisor"]["checks_performed"] = "many"
     put(holdfast_project, data)
     guidance = compaction_cycle().guidance
-    assert "Note: cost of task 1.1 is no amount" in guidance
-    assert "Note: checks_performed of supervisor is no whole number: many" in guidance
+    assert "Note: completed_tasks.0.cost: expected an amount, such as $10" in guidance
+    assert "Note: supervisor.checks_performed: expected a whole number, found 'many'" in guidance
     assert "in phase 3 of 4. Status: executing." in guidance
     orchestrate(holdfast_project, "warn", "slow")
     after = state(holdfast_project)
@@ -331,8 +331,18 @@ def test_the_documents_update_is_followed(
     [
         ("orchestrator", "current_task", "2.2", "Task 2/2: 2.2 Add role-based access control"),
         ("safety_bounds", "max_cost", "10 EUR", "cost: $0.75 of 10 EUR (7%)"),
-        ("safety_bounds", "max_time", "soon", "max_time of safety_bounds is no duration: soon"),
-        ("orchestrator", "status", "resting", "is not one of planning, executing, reviewing,"),
+        (
+            "safety_bounds",
+            "max_time",
+            "soon",
+            "safety_bounds.max_time: expected a duration, such as 2h",
+        ),
+        (
+            "orchestrator",
+            "status",
+            "resting",
+            "status: expected one of planning, executing, reviewing,",
+        ),
         ("orchestrator", "current_phase", 7, "expected at most 3, since phases count from 0"),
     ],
 )

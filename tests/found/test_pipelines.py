@@ -299,4 +299,4 @@ def test_a_wrong_status_is_quoted_as_it_was_written(
     wrong = {**STATES[GENERATION], "status": "not_started"}
     folder = "workspace/workflow-state"
     holdfast_project.write(f"{folder}/{GENERATION}.json", json.dumps(wrong))
-    assert "cancelled: not_started" in compaction_cycle().guidance
+    assert "cancelled, found 'not_started'" in compaction_cycle().guidance

@@ -138,6 +138,6 @@ def test_what_stands_in_the_place_of_a_list_is_named_and_kept(
     """It counted as empty, and nobody was told."""
     path = put(holdfast_project, "dev-0", {**dev(), "files_modified": "src/a.py"})
     guidance = compaction_cycle(session=SESSION).guidance
-    assert "files_modified is no list: src/a.py" in guidance
+    assert "files_modified: expected a list, found 'src/a.py'" in guidance
     holdfast_project.run("skill", "block", "no token", session=SESSION)
     assert json.loads(path.read_bytes())["files_modified"] == "src/a.py"

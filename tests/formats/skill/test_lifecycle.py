@@ -315,8 +315,8 @@ def test_an_odd_value_stops_no_command_and_stays(holdfast_project: Project) -> N
     changed = FORMAT.change(here, held.key, start_task)
     assert json.loads(held.path.read_bytes())["workflow"]["status"] == "nearly"
     (caution,) = FORMAT.workflow(here, changed.entry).cautions
-    assert caution.startswith("status of workflow is not one of in_progress, completed, blocked,")
-    assert caution.endswith(": nearly")
+    assert caution.startswith("workflow.status: expected one of in_progress, completed, blocked,")
+    assert caution.endswith("found 'nearly'")
 
 
 def test_foreign_json_is_neither_read_nor_written_over(holdfast_project: Project) -> None:

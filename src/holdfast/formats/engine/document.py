@@ -19,6 +19,8 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from datetime import UTC, datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeGuard, get_args, get_origin
 
@@ -194,7 +196,7 @@ def _take_out(data: Any, wrong: ErrorDetails, instead: Mapping[str, Any]) -> boo
             holder, data = data, data[last]
     except (LookupError, TypeError):
         return False
-    where = ".".join(map(str, wrong["loc"]))
+    where = _path_of(wrong)
     if where in instead:
         holder[last] = instead[where]
     elif isinstance(holder, list) and wrong["type"] == "model_type":
@@ -265,7 +267,6 @@ _KINDS = {
     "string": "a text",
 }
 _NONE: Mapping[str, str] = {}
-_NUMBERS = ("task", "step", "phase", "id", "name")  # what an item of a list is called by
 _BOUNDS = {
     "greater_than": "more than {gt}",
     "greater_than_equal": "at least {ge}",
@@ -280,16 +281,28 @@ def problems_of(error: ValidationError, words: Mapping[str, str] = _NONE) -> tup
 
     What is expected in a field, or in the items of a list, is told in these *words* where they have it.
     """
-    return tuple(_wrong(item, words) for item in error.errors(include_url=False))
+    items = error.errors(include_url=False)
+    return tuple(_problem(item, item["input"], words) for item in items)
 
 
-def _wrong(item: ErrorDetails, words: Mapping[str, str]) -> str:
-    where = ".".join(str(part) for part in item["loc"])
-    there = "nothing" if item["type"] == "missing" else quoted(item["input"])
+def odd_values(document: Document) -> tuple[str, ...]:
+    """The values that could not be used, in the same words, each as it stands in the file."""
+    source: Any = document.source
+    lines = (_problem(item, reduce(getitem, item["loc"], source)) for item in document.odd)
+    return tuple(one_line(line, 200) for line in lines)
+
+
+def _path_of(item: ErrorDetails) -> str:
+    return ".".join(map(str, item["loc"]))
+
+
+def _problem(item: ErrorDetails, value: object, words: Mapping[str, str] = _NONE) -> str:
+    where = _path_of(item)
+    there = "nothing" if item["type"] == "missing" else quoted(value)
     return f"{where}: expected {_expected(item, where, words)}, found {there}"
 
 
-def _expected(item: ErrorDetails, where: str, words: Mapping[str, str] = _NONE) -> str:
+def _expected(item: ErrorDetails, where: str, words: Mapping[str, str]) -> str:
     kind, context = item["type"], item.get("ctx", {})
     of_items = f"{where.rpartition('.')[0]}.*"
     if where in words or of_items in words:
@@ -301,30 +314,6 @@ def _expected(item: ErrorDetails, where: str, words: Mapping[str, str] = _NONE) 
     if kind in _BOUNDS:
         return _BOUNDS[kind].format(**context)
     return _KINDS.get(kind.partition("_")[0], "a value")
-
-
-def odd_values(document: Document) -> tuple[str, ...]:
-    """Each value that could not be used: "cost of task 1.1 is no amount: n/a"."""
-    return tuple(_odd(item, document.source) for item in document.odd)
-
-
-def _odd(item: ErrorDetails, value: Any) -> str:
-    owner, location, listed = "", item["loc"], False
-    for at, part in enumerate(location, 1):
-        inside = value[part]
-        if isinstance(inside, dict) and at < len(location):
-            if isinstance(value, list):
-                number = (f"{name} {inside[name]}" for name in _NUMBERS if name in inside)
-                place = f"{str(location[at - 2]).removesuffix('s')} {int(part) + 1}"
-                owner, listed = next(number, place), True
-            else:
-                owner = f"{part} of {owner}" if listed else str(part)
-        value = inside
-    expected = _expected(item, "").partition(", such as")[0]
-    is_kind = expected.startswith(("a ", "an "))
-    wrong = f"no {expected.partition(' ')[2]}" if is_kind else f"not {expected}"
-    there = value if isinstance(value, str) else repr(value)
-    return one_line(f"{location[-1]}{owner and f' of {owner}'} is {wrong}: {there}", 200)
 
 
 def strictly(

@@ -283,10 +283,9 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
     def undecided(self, entry: E) -> str:
         """Why the next step is unknown; empty if the state gives it."""
         for where in self.deciding(entry.state):
-            odd = zip(entry.state.odd, odd_values(entry.state), strict=True)
-            said = (text for item, text in odd if ".".join(map(str, item["loc"])) == where)
+            odd = (line for line in odd_values(entry.state) if line.startswith(f"{where}:"))
             absent = f"{where} is missing" if lacks(entry.state.source, where) else ""
-            if line := next(said, absent):
+            if line := next(odd, absent):
                 return line
         return ""
 
@@ -297,7 +296,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             if file.problems:  # which are told; what is used is its last good copy
                 continue
             path = place.store.relative(file.path)
-            odd = {".".join(map(str, item["loc"])) for item in file.state.odd}
+            odd = {line.partition(":")[0] for line in file.odd}
             wrong = dict.fromkeys(self.wrong_in(file.path, dict(file.state.source)))
             named = [line for line in wrong if line.partition(":")[0] not in odd]
             named = [line for line in named if not any(line in caution for caution in told)]

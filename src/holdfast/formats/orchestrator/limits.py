@@ -131,7 +131,7 @@ def reached(state: State, now: datetime) -> list[Use]:
 
 
 def refuse_stopped(state: State, at: str) -> None:
-    for wrong in (line for line in odd_values(state) if line.startswith("max_")):
+    for wrong in (line for line in odd_values(state) if line.startswith("safety_bounds.max_")):
         raise IllegalMove(
             f"{wrong}. Nothing was begun.",
             hint="Correct it, or set it: holdfast orchestrate extend --max-cost, --max-time or "
