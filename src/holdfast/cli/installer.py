@@ -14,10 +14,11 @@ import click
 from holdfast.agents.clients import CLAUDE, CLIENTS, SCOPES, Client, Scope
 from holdfast.cli.app import App, agent_option, pass_app, say, say_aside
 from holdfast.cli.terminal import can_ask
+from holdfast.clock import for_names
 from holdfast.config import settings
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.files import git
-from holdfast.setup import clientsettings, extras, installing, registration
+from holdfast.setup import clientsettings, extras, installing, leaving, registration
 from holdfast.setup.clientsettings import ClientSettings, Scopes
 from holdfast.setup.doctor import registered
 from holdfast.setup.installing import Change, Edit
@@ -191,14 +192,31 @@ def _refuse_what_cannot_work(client: Client, *, by_server: bool) -> None:
 @click.command()
 @agent_option
 @scope_option
+@click.option(
+    "--purge", is_flag=True, help="Remove all of Holdfast: here, in every project, at home."
+)
+@yes_option
 @dry_run_option
 @pass_app
-def uninstall(app: App, agent: str, named: Scope | None, dry_run: bool) -> None:
+def uninstall(
+    app: App, agent: str, named: Scope | None, purge: bool, yes: bool, dry_run: bool
+) -> None:
     """Remove the hooks from the settings of Claude Code, or of another agent.
 
     If nothing else has changed since `install`, the file is restored byte for byte. Otherwise only
     Holdfast's hooks are removed.
+
+    With --purge, remove everything of Holdfast but the program: of every agent, in the home and in each
+    project that it knows. It lists all of that and asks for each project. States of workflows are packed
+    into one file first. Without a terminal it removes nothing unless --yes is given.
     """
+    if purge:
+        if named or agent != CLAUDE.name:
+            raise click.UsageError("--purge takes only --yes and --dry-run.")
+        _purge(app, yes=yes, dry_run=dry_run)
+        return
+    if yes:
+        raise click.UsageError("--yes belongs to --purge.")
     client = CLIENTS[agent]
     scopes, scope = clientsettings.look(app.surroundings, client), named or "user"
     file = scopes.file(scope)
@@ -228,6 +246,41 @@ def uninstall(app: App, agent: str, named: Scope | None, dry_run: bool) -> None:
         else:
             say(f"Removed {taken} from {file.path}; the rest is unchanged.")
     warn([*tracked(file), *elsewhere])
+
+
+def _purge(app: App, *, yes: bool, dry_run: bool) -> None:
+    groups = leaving.find(app.surroundings)
+    for group in groups:
+        say(f"{group.title}:")
+        for remnant in group.remnants:
+            stays = f"; it stays: {remnant.stays}" if remnant.stays else ""
+            say(f"  {one_line(f'{remnant.path}: {remnant.what}{stays}', 600)}")
+    groups = [group for group in groups if group.removable]
+    if not groups:
+        say("Nothing to do: there is nothing of Holdfast that could be removed.")
+        return
+    if dry_run or not (yes or can_ask()):
+        say("Nothing was removed. To remove it: holdfast uninstall --purge --yes")
+        return
+    if not yes:
+        groups = [group for group in groups if click.confirm(f"Remove this from {group.title}?")]
+    packed = os.path.join(app.surroundings.home or "", _packed_name(app))
+    if leaving.archive(groups, packed):
+        say(f"Packed the states of workflows into {packed}")
+    failed = list[str]()
+    for remnant in (remnant for group in groups for remnant in group.removable):
+        try:
+            remnant.remove()
+        except HoldfastError as error:
+            failed.append(f"{error.cause}. {error.hint or ''}".rstrip())
+        else:
+            say(one_line(f"Removed {remnant.what}: {remnant.path}", 600))
+    warn(failed)
+    click.get_current_context().exit(1 if failed else 0)
+
+
+def _packed_name(app: App) -> str:
+    return f"holdfast-states-{for_names(app.clock.now())}.tar.gz"
 
 
 def refuse_what_was_not_asked_for(file: ClientSettings, scope: Scope, named: Scope | None) -> None:
