@@ -15,8 +15,8 @@ from plugin import copy_files
 from realclient.client import environment, run
 from realclient.requests import CONTINUED, first_after, words
 from realclient.sandbox import Sandbox
-from realclient.standin import StandIn
-from realclient.workplace import Workplace, trouble
+from realclient.standin import StandIn, says
+from realclient.workplace import Workplace, shell, trouble
 
 pytestmark = pytest.mark.needs("npm")
 
@@ -74,6 +74,27 @@ def test_a_missing_path_costs_no_restore_and_no_error(
     text, printed = compacted(place, binary, PATH=path)
     assert RESTORED not in text
     assert trouble(printed) == []
+
+
+def test_our_commands_need_no_answer_after_init(binary: Path, tmp_path: Path) -> None:
+    """Nobody can answer in print mode, so what would ask is refused: so is a line that does more than ours."""
+    place = Workplace(tmp_path)
+    place.plan(3, {})
+    lines = ("holdfast status | head -3", "holdfast status && touch made", "holdfast list > made")
+
+    def told() -> list[str]:
+        """What the model is told of each line."""
+        with StandIn(queue=[*map(shell, lines), says("Done.")]) as stand_in:
+            run(binary, place.project, place.env(stand_in), "-p", "go on")
+            return [found for request in stand_in.requests if (found := request.tool_results)]
+
+    assert not any("The long way" in text for results in told() for text in results)
+    assert "Added the permission rule" in place.holdfast("init", "--yes", "--only", "permission")
+    found = [text for results in told() for text in results]
+    assert ["The long way" in text for text in found] == [True, False, False]
+    assert not (place.project / "made").exists()
+    place.holdfast("uninstall")
+    assert not any("The long way" in text for results in told() for text in results)
 
 
 def test_a_running_session_follows(binary: Path, tmp_path: Path) -> None:
