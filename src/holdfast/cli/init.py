@@ -67,7 +67,7 @@ class Offer(NamedTuple):
 
     name: str  # one of WHAT
     what: str  # what would be done, or what is there, or why it cannot be done
-    path: str  # what it writes
+    path: str  # what it writes; "" for nothing
     state: State = "open"
     edit: Edit | None = None
     act: Callable[[], str] | None = None  # says what was done
@@ -284,7 +284,7 @@ def _skill(setup: Registration, *, has_plugin: bool) -> Offer:
     path = skill.path_in(folder)
     offer = Offer("skill", "the plugin brings it", path, "done")
     if has_plugin:
-        return offer
+        return offer._replace(path="")
     try:
         now = skill.read(path)
     except StateUnreadable as error:
@@ -377,7 +377,7 @@ def _show(offers: Iterable[Offer]) -> None:
     path = ""
     for offer in offers:
         sign, style = _SIGNS[offer.state]
-        if offer.path != path:
+        if offer.path not in {path, ""}:
             path = offer.path
             say(f"{path}:")  # on one line, for copying
         put(offer.what, lead=f"  {sign:<6} {offer.name}".ljust(_LABEL), style=style)

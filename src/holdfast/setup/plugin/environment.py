@@ -42,7 +42,10 @@ else:
 
 _ROOT = Path(__file__).parents[4]
 # A build leaves files where it builds, so it is done in a copy of what it needs.
-_SOURCE = ("pyproject.toml", "README.md", "LICENSE", "constraints.txt", "src", "hooks", "handlers")
+_SOURCE = (
+    *("pyproject.toml", "README.md", "LICENSE", "constraints.txt"),
+    *("src", "hooks", "handlers", "skills"),
+)
 _PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 _ASIDE = "setup-"  # what is not whole yet, or not needed any more
 _UNUSED = 30 * 24 * 3600.0
