@@ -487,3 +487,44 @@ def test_what_the_document_does_not_have_is_invalid(holdfast_project: Project) -
     path = put(holdfast_project, STATES[PLANNING])
     failing = ("pipeline", "update", "3", "--status", "failed", "-w", PLANNING)
     assert "cannot fail" in holdfast_project.run(*failing, check=False).stderr
+
+
+def test_a_step_that_was_skipped_comes_first(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent was told to go on with the later one, and to repeat nothing before it."""
+    data = copy.deepcopy(STATES[GENERATION])
+    steps = data["generation"]["steps"]
+    steps[1]["status"], steps[3]["status"] = "pending", "in_progress"
+    steps[2] |= {"status": "completed", "human_approval": {"required": True, "approved": True}}
+    put(holdfast_project, data)
+    guidance = compaction_cycle().guidance
+    assert (
+        "\n1. Step 2 (Blueprint Validation) comes first. Begin step 2 (Blueprint Validation) "
+        "with blueprint-validator.\n" in guidance
+    )
+    assert "The work continues" not in guidance
+
+
+def test_a_status_that_waits_while_no_step_does_is_named(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent was told to complete the step in progress."""
+    put(holdfast_project, {**STATES[PLANNING], "status": "waiting_approval"})
+    guidance = compaction_cycle().guidance
+    told = "the status is waiting_approval, and no phase waits for an approval"
+    assert f"\nNext action: Not known: {told}\n" in guidance
+    assert "holdfast pipeline" not in guidance
+
+
+@pytest.mark.parametrize(("number", "is_right"), [(3, True), (4, True), (5, False)])
+def test_a_step_may_be_the_current_one_before_it_has_begun(
+    number: int, is_right: bool, holdfast_project: Project
+) -> None:
+    """Where step 3 is completed, current_step may be 3 or 4. It was to be 3."""
+    data = copy.deepcopy(STATES[GENERATION])
+    data["generation"]["current_step"] = number
+    done = {"status": "completed", "human_approval": {"required": True, "approved": True}}
+    data["generation"]["steps"][2] |= done
+    path = put(holdfast_project, data)
+    assert (holdfast_project.run("inspect", str(path), check=False).returncode == 0) == is_right

@@ -139,6 +139,8 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             comes_next = f"{next_action}."
         elif step and step.status == "completed" and blocked is None:
             comes_next = f"{state.title(step)} is completed. {next_action}."
+        elif step and following and blocked is None and state.missing(step.number):
+            comes_next = f"{state.title(following)} comes first. {next_action}."
         if following and blocked is None:
             keeping.append(f"holdfast pipeline update {following.number} --status in_progress")
         elif keeping and not state.over:  # an approval is a person's
@@ -159,6 +161,12 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             kept_with=tuple(keeping),
             ended_with=f"holdfast pipeline update {state.total} --status completed",
         )
+
+    def undecided(self, entry: StateFile) -> str:
+        state = entry.state
+        if state.status == "waiting_approval" and not any(map(state.awaits_approval, state.steps)):
+            return f"the status is waiting_approval, and no {state.word} waits for an approval"
+        return super().undecided(entry)
 
     # Changing: the state is written, then come the indexes and a line in the workflow's log, which only
     # follow. That one of them cannot be written must not make a move seem to have failed, since somebody
@@ -309,7 +317,10 @@ def _of_section(state: State) -> Iterator[str]:
     section, kind, word = state.section, state.workflow_type, state.word
     if state.steps:
         current, total = state.stated
-        if current not in {None, state.current}:
+        following = state.next_step
+        is_ready = following is not None and not state.missing(following.number)
+        begins = following.number if following and is_ready else None  # named before it has begun
+        if current not in {None, state.current, begins}:
             yield f"{kind}.current_{word}: expected {state.current}, as its {word}s say, found {current}"
         if total not in {None, len(state.steps)}:
             yield f"{kind}.total_{word}s: expected {len(state.steps)}, found {total}"
