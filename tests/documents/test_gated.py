@@ -251,7 +251,7 @@ def test_a_completed_feature_is_told_to_the_agent(
     gate(holdfast_project, "complete")
     (line,) = compaction_cycle().guidance.splitlines()
     assert line.startswith("Note: Workflow not restored: User Auth: phase 5/5, completed on ")
-    assert line.endswith("; publish its docs: holdfast gate finalize")
+    assert line.endswith("; a person publishes its docs: holdfast gate finalize")
 
 
 @pytest.mark.needs("git")
@@ -469,3 +469,42 @@ def test_what_recovery_did_not_find_is_told_as_not_found(holdfast_project: Proje
     (folder / "00-feature/description.md").write_text("No heading.\n", "utf-8")
     told = gate(holdfast_project, "recover", "--dry-run")
     assert "not found; it would be the first heading of the description" in told
+
+
+def test_a_completed_feature_with_an_open_phase_is_not_to_be_published(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent was told to publish its docs."""
+    state = state_example()
+    for name in NAMES[:4]:
+        state["phases"][name]["status"] = "approved"
+    put_feature(holdfast_project, {**state, "status": "completed"})
+    (line,) = compaction_cycle().guidance.splitlines()
+    told = "phases.05-documentation.status: expected approved, since the workflow is completed"
+    assert f"workflow-state.json contradicts itself. {told}" in line
+    assert "finalize" not in line
+
+
+def test_approved_phases_without_a_pull_request_ask_for_one(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent was told to complete the feature, which is refused without one."""
+    state = state_example()
+    for name in NAMES:
+        state["phases"][name]["status"] = "approved"
+    put_feature(holdfast_project, {**state, "current_phase": NAMES[4]})
+    told = "review the whole, create the pull request, then complete it, with"
+    assert f"\n1. All phases are approved: {told}" in compaction_cycle().guidance
+
+
+def test_an_escalation_of_another_shape_is_no_error(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The document shows an empty list, and each compaction asked for the fields that Holdfast writes."""
+    state = state_example()
+    state["phases"][NAMES[0]] |= {"status": "escalated", "escalation_reason": "no agreement"}
+    entry = {"phase": NAMES[0], "reason": "no agreement", "timestamp": "2026-02-27T10:30:00Z"}
+    put_feature(holdfast_project, {**state, "status": "escalated", "escalations": [entry]})
+    guidance = compaction_cycle().guidance
+    assert "- open escalation: no agreement\n" in guidance
+    assert "escalations.0" not in guidance

@@ -104,13 +104,13 @@ def test_the_end(holdfast_project: Project) -> None:
     assert workflow.briefing.next_action == (
         "All phases are approved on PR #7: review the whole, then complete it"
     )
-    assert workflow.briefing.kept_with == ("holdfast gate complete",)
+    assert workflow.briefing.comes_next.endswith("complete it, with `holdfast gate complete`.")
     assert (workflow.standing, workflow.briefing.count) == ("active", "5/5")
     (line,) = FORMAT.complete(here, workflow)
     assert "holdfast gate finalize" in line
     workflow = only(here)
     assert (workflow.standing, workflow.left_over) == ("finished", True)
-    assert "publish its docs: holdfast gate finalize" in workflow.remark
+    assert "a person publishes its docs: holdfast gate finalize" in workflow.remark
 
 
 @pytest.mark.parametrize("word", ["cancelled", "abandoned", "finalized"])

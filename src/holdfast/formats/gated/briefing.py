@@ -62,12 +62,15 @@ def make(feature: Feature, store: Store) -> Briefing:
     state = feature.state
     status = feature.status(state.current_phase)
     following, waits = next_action(state, status), turn(state) == "human"
-    comes_next = f"{following}." if state.all_approved or state.phase_status == "approved" else ""
-    if waits:
+    comes_next, names = "", _KEPT_WITH.get(state.phase_status, ("submit",))
+    if state.over:
+        names = ()
+    elif state.all_approved:
+        comes_next, names = f"{following}, with `holdfast gate complete`.", ()
+    elif waits:
         comes_next = f"Waiting for a person. {following}. {_MAY[state.phase_status]}"
-    names = () if state.over else _KEPT_WITH.get(state.phase_status, ("submit",))
-    if state.all_approved and not state.over:
-        names = ("complete",)
+    elif state.phase_status == "approved":
+        comes_next = f"{following}."
     return Briefing(
         name=state.name,
         kind="gated",
@@ -104,9 +107,9 @@ def next_action(state: State, status: StatusFile | None) -> str:
     if state.over:
         return f"Nothing: it is {state.status}"
     if state.all_approved:
-        return (
-            f"All phases are approved{_on_pull_request(state)}: review the whole, then complete it"
-        )
+        named = _on_pull_request(state)
+        create = "" if named else "create the pull request, "
+        return f"All phases are approved{named}: review the whole, {create}then complete it"
     where = _title(state.current_phase)
     if state.phase.iterations:
         where += f", iteration {_iteration(state, status)}"

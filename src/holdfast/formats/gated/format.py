@@ -25,14 +25,14 @@ from holdfast.files import together
 from holdfast.files.regular import read_file
 from holdfast.files.store import LARGEST, Store
 from holdfast.files.together import Change
-from holdfast.formats.engine.document import encoded, iso_time, objections, quoted
+from holdfast.formats.engine.document import encoded, iso_time, objections
 from holdfast.formats.engine.format import Changed, StateFormat
 from holdfast.formats.engine.looking import D, FileKind, K, LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.gated import briefing, files, moves
 from holdfast.formats.gated.files import Feature, FoundFeatures
 from holdfast.formats.gated.machine import Content, contradictions
-from holdfast.formats.gated.model import PHASES, State, StatusFile, has_status_shape, is_escalation
+from holdfast.formats.gated.model import PHASES, State, StatusFile, has_status_shape
 from holdfast.formats.gated.reviews import Review
 
 Move: TypeAlias = Callable[[Content, str], Content]
@@ -108,9 +108,13 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
         state = entry.state
         if not state.over:
             return ""
-        left = "; publish its docs: holdfast gate finalize" if state.status == "completed" else ""
-        day = str(state.updated_at or entry.changed_at.isoformat())[:10]
-        return f"{state.status} on {day}{left}"
+        ended = f"{state.status} on {str(state.updated_at or entry.changed_at.isoformat())[:10]}"
+        if wrong := next(contradictions(state), ""):
+            look = "See what the other files say: holdfast gate recover"
+            return f"{ended}. {files.STATE} contradicts itself. {wrong}. {look}"
+        if state.status == "completed":
+            return f"{ended}; a person publishes its docs: holdfast gate finalize"
+        return ended
 
     def describe(self, place: Place, entry: Feature, standing: Standing) -> dict[str, Any]:
         state, slug = entry.state, shlex.quote(entry.slug)
@@ -225,12 +229,6 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
 
     def beyond_types(self, state: State) -> Iterator[str]:
         yield from contradictions(state)
-        for index, entry in enumerate(state.escalations):
-            if not is_escalation(entry):
-                yield (
-                    f"escalations.{index}: expected an object with phase, reason, raised, resolved "
-                    f"and by, found {quoted(entry)}"
-                )
 
     def problems_of(self, store: Store, folder: Path) -> Iterator[str]:
         """What is wrong with all six files of a feature, and whether they agree."""
