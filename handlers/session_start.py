@@ -94,45 +94,55 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock) -> Dec
 
 def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> Decision:
     """What a session is told of its workflow, to that *depth*."""
-    choice, watch, (offer, noted) = view.choice(), watched(view), _offer(view)
-    message = _BETWEEN.join([*notes, *offer])
-    of_states = [note for note in notes if note not in view.place.problems]
-    decision = Decision(Restored(message=message, watch=watch), root=view.root, source=start.source)
+    choice, saved = view.choice(), [f"saved {name!r}" for name in view.saved]
+    if choice.chosen and depth == "full" and not start.is_told:
+        if view.owned and view.owned.workflow not in {"", choice.chosen.key}:
+            notes = [f"not the one before, because {choice.why}", *notes]
+        whole = _whole(start, view, choice.chosen, notes)
+        return whole._replace(why=[*saved, *whole.why])
+    if depth == "off" and not start.is_told:
+        return switched_off(view, start.source)
+    offer, noted = _offer(view)
+    reply = Restored(message=_BETWEEN.join([*notes, *offer]), watch=watched(view))
+    decision = Decision(reply, root=view.root, source=start.source)
     if start.is_told:
         return decision._replace(decided=late.ALREADY_TOLD)
-    if depth == "off":
-        return switched_off(view, start.source)
-    decision = decision._replace(lines=noted)
-    why = [f"saved {name!r}" for name in view.saved]
-    if choice.chosen is None:
-        why += [f"{path}: {what}" for path, what in view.looked]
-        why += [f"{workflow.name}: {workflow.remark}" for workflow in choice.others]
-        # What is over but still there; what was ended properly needs no word.
-        left = [other for other in choice.others if other.kept and not other.put_away][:3]
-        left = left if start.source in _SAID_OF else []
-        asks = [_not_restored(other) for other in left if other.standing != "ignored"]
-        if start.source != "compact":
-            asks = []  # the model has forgotten nothing
-        sessionlog.withdraw(view.state_dir, view.session, view.place.now)
-        sync.clear_notices(view)
-        told = guidance.notes([*asks, *of_states])
-        said = _BETWEEN.join([*map(_not_restored, left), *notes, *offer])
+    # Problems with the settings are for the person alone.
+    for_model = [note for note in notes if note not in view.place.problems]
+    if choice.chosen:
+        decided, why = f"named {choice.chosen.name!r}", _reasons(choice, choice.chosen)
+        told, line = _in_one_line(view, choice.chosen, for_model)
+    else:
         decided = f"nothing restored: {choice.why}"
-        return decision._replace(reply=Restored(told, said, watch), decided=decided, why=why)
-    chosen = choice.chosen
-    if depth == "line":
-        why += _reasons(choice, chosen)
-        sync.clear_notices(view)
-        sync.begin_here(view)
-        told = f"{guidance.in_one_line(chosen.briefing)}\n{guidance.notes(of_states)}".rstrip()
-        others = sum(other.standing == "active" and not other.part_of for other in choice.others)
-        line = guidance.at_a_glance(chosen.briefing, others)
-        reply = Restored(told, _BETWEEN.join([line, message] if message else [line]), watch)
-        return decision._replace(reply=reply, decided=f"named {chosen.name!r}", why=why)
-    if view.owned and view.owned.workflow not in {"", chosen.key}:
-        notes = [f"not the one before, because {choice.why}", *notes]
-    whole = _whole(start, view, chosen, notes)
-    return whole._replace(why=[*why, *whole.why])
+        why = [f"{path}: {what}" for path, what in view.looked]
+        why += [f"{workflow.name}: {workflow.remark}" for workflow in choice.others]
+        told, line = _without_workflow(start, view, for_model)
+    message = _BETWEEN.join(filter(None, [line, reply.message]))
+    sync.clear_notices(view)
+    reply = reply._replace(context=told, message=message)
+    return decision._replace(reply=reply, decided=decided, why=[*saved, *why], lines=noted)
+
+
+def _in_one_line(view: ProjectView, chosen: Workflow, for_model: list[str]) -> tuple[str, str]:
+    """For the model and for the person: there is a workflow, and the session begins here."""
+    sync.begin_here(view)
+    others = view.choice().others
+    active = sum(other.standing == "active" and not other.part_of for other in others)
+    told = f"{guidance.in_one_line(chosen.briefing)}\n{guidance.notes(for_model)}".rstrip()
+    return told, guidance.at_a_glance(chosen.briefing, active)
+
+
+def _without_workflow(start: Start, view: ProjectView, for_model: list[str]) -> tuple[str, str]:
+    """For the model and for the person: what is over and still there. What was ended properly needs no word."""
+    sessionlog.withdraw(view.state_dir, view.session, view.place.now)
+    left = [other for other in view.choice().others if other.kept and not other.put_away][:3]
+    if start.source not in _SAID_OF:
+        left = []
+    lines = [_not_restored(other) for other in left]
+    # At any other start the model has forgotten nothing.
+    asks = [line for other, line in zip(left, lines, strict=True) if other.standing != "ignored"]
+    told = guidance.notes([*(asks if start.source == "compact" else ()), *for_model])
+    return told, _BETWEEN.join(lines)
 
 
 def _offer(view: ProjectView) -> tuple[list[str], list[LogLine]]:

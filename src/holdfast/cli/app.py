@@ -71,7 +71,7 @@ class App:
         session = here.session if stay else None
         command = click.get_current_context().command_path
         place = sync.place_for(session, here, self.clock, command, only)
-        if warn and (off := self.switched_off(place)):
+        if warn and (off := sync.switched_off(here, place)):
             say_aside(f"switched off, because {off}")
         return place
 
@@ -86,7 +86,7 @@ class App:
     ) -> ProjectView:
         """The project as it is now, for a command that will write. With *save*, saves what is due first."""
         view = self.look(only, stay=stay, warn=False)
-        if off := self.switched_off(view.place):
+        if off := sync.switched_off(self.surroundings, view.place):
             raise IllegalMove(f"Holdfast is switched off, because {off}")
         self.changes = True
         if save:
@@ -107,13 +107,6 @@ class App:
                 say_aside(one_line(line, 400))
         # Look again: the recovery may have changed the files.
         return self.change(form.name, save=False, stay=stay)
-
-    def switched_off(self, place: Place) -> str | None:
-        if self.surroundings.disabled:
-            return "HOLDFAST_DISABLE is set"
-        if place.settings.enabled:
-            return None
-        return "enabled = false is set in .claude/holdfast.toml or in your own holdfast.toml"
 
     def this_session(self, purpose: str, *command: str) -> str:
         """The session that *command* was called from; without one, there is nothing to *purpose*."""

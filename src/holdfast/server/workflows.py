@@ -46,11 +46,8 @@ class Look:
         """Where workflows are kept, for what needs no more than that."""
         here = self.surroundings
         place = sync.place_for(here.session, here, self.clock, _SAVER, only)
-        if here.disabled or not place.settings.enabled:
-            raise IllegalMove(
-                "Holdfast is switched off here",
-                hint="HOLDFAST_DISABLE is set, or enabled = false is set in the settings.",
-            )
+        if off := sync.switched_off(here, place):
+            raise IllegalMove(f"Holdfast is switched off, because {off}")
         return place
 
     def view(self, only: str | None = None) -> ProjectView:

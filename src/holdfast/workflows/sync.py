@@ -183,6 +183,15 @@ def place_for(
     return place(next(filter(present, folders), fallback))
 
 
+def switched_off(surroundings: Surroundings, place: Place) -> str:
+    """Why Holdfast does nothing at *place*; empty if it does."""
+    if surroundings.disabled:
+        return "HOLDFAST_DISABLE is set"
+    if place.settings.enabled:
+        return ""
+    return "enabled = false is set in .claude/holdfast.toml or in your own holdfast.toml"
+
+
 def _is_present(form: AnyFormat, place: Place) -> bool:
     try:
         return form.present(place)
