@@ -107,6 +107,19 @@ def test_uninstall_restores_what_was_there_before(shop: Project) -> None:
     assert file.read_text("utf-8") == '{"model":   "x"}'
 
 
+def test_uninstall_takes_the_skill_along_unless_it_was_changed(shop: Project) -> None:
+    """Where nothing else was in it, the folder of the client goes too."""
+    file = shop.home / ".claude/skills/workflow-state/SKILL.md"
+    shop.run("init", "--yes")
+    assert f"{file} would be removed" in shop.run("uninstall", "--dry-run").stdout
+    assert f"Removed {file}" in shop.run("uninstall").stdout
+    assert not (shop.home / ".claude").exists()
+    shop.run("init", "--yes")
+    file.write_text("mine\n", "utf-8")
+    shop.run("uninstall")
+    assert file.read_text("utf-8") == "mine\n"
+
+
 def test_only_what_is_named_is_done(shop: Project) -> None:
     assert facts(shop, "--yes", "--only", "skill")["changed"]
     assert not settings(shop).exists()

@@ -267,7 +267,7 @@ def _status_line(setup: Registration, plugin: Source | None, *, has_plugin: bool
         why = "you have another one; call `holdfast statusline` from its script"
     elif file.problem:
         return offer._replace(what=file.problem, state="wrong")
-    elif scopes.files.get("project") is file:
+    elif setup.scope == "project":
         why = "it is yours alone, so it is not for a project's settings: use --scope user"
     elif program is None:
         why = "the folder of the plugin's marketplace is not known"
@@ -277,11 +277,7 @@ def _status_line(setup: Registration, plugin: Source | None, *, has_plugin: bool
 
 
 def _skill(setup: Registration, *, has_plugin: bool) -> Offer:
-    scopes = setup.scopes
-    folder = os.path.join(scopes.root, ".claude")
-    if scopes.folder and scopes.files.get("project") is not setup.file:
-        folder = scopes.folder
-    path = skill.path_in(folder)
+    path = skill.path_for(setup.scopes, setup.scope)
     offer = Offer("skill", "the plugin brings it", path, "done")
     if has_plugin:
         return offer._replace(path="")
@@ -339,8 +335,7 @@ def _edit_settings(
     app: App, setup: Registration, offers: Sequence[Offer], named: Scope | None, *, quiet: bool
 ) -> str:
     file = setup.file
-    scope = next(scope for scope, known in setup.scopes.files.items() if known is file)
-    refuse_what_was_not_asked_for(file, scope, named)
+    refuse_what_was_not_asked_for(file, setup.scope, named)
     change = installing.edited(file, [offer.edit for offer in offers if offer.edit])
     copy = installing.install(change, app.surroundings.state_dir)
     if not quiet:

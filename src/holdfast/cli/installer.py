@@ -18,7 +18,7 @@ from holdfast.clock import for_names
 from holdfast.config import settings
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.files import git
-from holdfast.setup import clientsettings, extras, installing, leaving, registration
+from holdfast.setup import clientsettings, extras, installing, leaving, registration, skill
 from holdfast.setup.clientsettings import ClientSettings, Scopes
 from holdfast.setup.doctor import registered
 from holdfast.setup.installing import Change, Edit
@@ -43,8 +43,9 @@ ALLOWED = f'let agents run `holdfast` commands without asking, by the rule "{ext
 class Registration(NamedTuple):
     """The hooks that are to be registered in a settings file."""
 
-    file: ClientSettings
     scopes: Scopes
+    scope: Scope
+    file: ClientSettings
     program: Program
     wanted: Mapping[str, Any]
     text: str  # a file that has nothing else
@@ -79,7 +80,7 @@ def registration_for(
     parts = loaded.settings.parts
     wanted = registration.hooks(program, parts, client=client, by_server=by_server)
     text = registration.text(program, parts, client=client, by_server=by_server)
-    return Registration(scopes.file(scope), scopes, program, wanted, text, problems)
+    return Registration(scopes, scope, scopes.file(scope), program, wanted, text, problems)
 
 
 @click.command()
@@ -204,7 +205,8 @@ def uninstall(
     """Remove the hooks from the settings of Claude Code, or of another agent.
 
     If nothing else has changed since `install`, the file is restored byte for byte. Otherwise only
-    Holdfast's hooks are removed.
+    Holdfast's hooks are removed, with the permission rule and the status line. The skill goes too, unless
+    it was changed.
 
     With --purge, remove everything of Holdfast but the program: of every agent, in the home and in each
     project that it knows. It lists all of that and asks for each project. States of workflows are packed
@@ -228,6 +230,11 @@ def uninstall(
         for source in scopes.after(ClientSettings(file.path, client)).sources()
         if not source.plugin
     ]
+    skill_path = skill.path_for(scopes, scope) if client is CLAUDE and scope != "local" else None
+    if skill_path and skill.is_current(skill_path):
+        if not dry_run:
+            skill.remove(skill_path)
+        say(f"{skill_path} would be removed" if dry_run else f"Removed {skill_path}")
     if not (count or has_extras):
         say(f"Nothing to do: {file.path} has no Holdfast hooks")
         warn(elsewhere)

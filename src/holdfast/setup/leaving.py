@@ -230,9 +230,8 @@ def _take_out(path: str, client: Client, state_dir: str | None) -> None:
 def _skill(folder: str) -> Iterator[Remnant]:
     path = skill.path_in(folder)
     if os.path.lexists(path):
-        with contextlib.suppress(StateUnreadable):
-            stays = "" if skill.read(path) == skill.text() else "it was changed"
-            yield Remnant(path, "the skill for agents", partial(skill.remove, path), stays)
+        stays = "" if skill.is_current(path) else "it was changed"
+        yield Remnant(path, "the skill for agents", partial(skill.remove, path), stays)
 
 
 def _servers(path: str) -> Iterator[Remnant]:

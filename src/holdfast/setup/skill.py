@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from importlib import resources
 
+from holdfast.agents.clients import Scope
 from holdfast.errors import StateUnreadable, StateUnwritable
 from holdfast.files.atomic import replace_file
 from holdfast.files.regular import read_file
+from holdfast.setup.clientsettings import Scopes
 
 _PLACE = ("skills", "workflow-state", "SKILL.md")  # in the package, and in a client's folder
 _LARGEST = 64 * 1024
@@ -16,6 +19,20 @@ _LARGEST = 64 * 1024
 def path_in(folder: str) -> str:
     """Where the skill lies in a client's *folder*, the user's or a project's."""
     return os.path.join(folder, *_PLACE)
+
+
+def path_for(scopes: Scopes, scope: Scope) -> str:
+    """Where `init` puts it: with a project's settings into the project, else into the user's folder."""
+    project = os.path.join(scopes.root, ".claude")
+    return path_in(project if scope == "project" else scopes.folder or project)
+
+
+def is_current(path: str) -> bool:
+    """Whether the skill of this release lies at *path*."""
+    try:
+        return read(path) == text()
+    except StateUnreadable:
+        return False
 
 
 def text() -> bytes:
@@ -42,18 +59,13 @@ def write(path: str) -> str:
     return aside
 
 
-def remove(path: str) -> bool:
-    """Delete the skill at *path*, unless it is not as this release wrote it; whether it was deleted."""
-    try:
-        if read(path) != text():
-            return False
-    except StateUnreadable:
-        return False
+def remove(path: str) -> None:
+    """Delete the skill at *path*, and the folders that are empty then."""
     try:
         os.unlink(path)
-        folder = os.path.dirname(path)
-        if not os.listdir(folder):
-            os.rmdir(folder)
     except OSError as error:
         raise StateUnwritable(path, error.strerror or str(error)) from error
-    return True
+    with contextlib.suppress(OSError):  # something else is in it
+        for _ in _PLACE[:-1]:
+            path = os.path.dirname(path)
+            os.rmdir(path)
