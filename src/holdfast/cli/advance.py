@@ -28,7 +28,6 @@ from holdfast.formats.canonical.format import FORMAT, all_in_words
 from holdfast.formats.canonical.lifecycle import Beginning, Step
 from holdfast.formats.canonical.sources import Status, WorkflowType
 from holdfast.formats.canonical.sources.values import normal_reading
-from holdfast.formats.canonical.state import State
 from holdfast.formats.canonical.view import Merged
 from holdfast.formats.engine.workflow import as_text
 from holdfast.restoring import delivery
@@ -46,14 +45,15 @@ def _meaningful(texts: tuple[str, ...]) -> None:
 def _change(
     app: App,
     name: str | None,
-    move: Callable[Concatenate[State, str, P], State],
+    move: Callable[Concatenate[Merged, str, P], Merged],
     *arguments: P.args,
     **named: P.kwargs,
-) -> tuple[ProjectView, Merged]:
-    """Make *move* on the workflow *name*, else on this session's."""
+) -> tuple[ProjectView, Merged, Merged]:
+    """Make *move* on the workflow *name*, else on this session's; what it was, and is."""
     view = app.change()
     key = app.general(view, name).key
-    return view, FORMAT.change(view.place, key, move, *arguments, **named).entry
+    changed = FORMAT.change(view.place, key, move, *arguments, **named)
+    return view, changed.before or changed.entry, changed.entry
 
 
 def _tell(view: ProjectView, known: Merged, verb: str, *details: str) -> None:
@@ -71,8 +71,8 @@ def _left_behind(known: Merged) -> Iterator[str]:
 
 
 def _go(app: App, name: str | None, step: Step, verb: str) -> None:
-    view = app.change()
-    known, left = lifecycle.go(view.place, app.general(view, name).key, step)
+    view, before, known = _change(app, name, lifecycle.advance, app.place(), step)
+    left = lifecycle.left_behind(before, known)
     passed = [f"left with {line}" for line in all_in_words(left)]
     _tell(view, known, verb, *passed, *_left_behind(known))
 
@@ -196,10 +196,12 @@ def phase_set(
 def block(app: App, reason: str, clear: bool, name: str | None) -> None:
     """Mark the phase as blocked and keep REASON in the context."""
     if clear:
-        _tell(*_change(app, name, lifecycle.unblocked), "unblocked")
+        view, _, known = _change(app, name, lifecycle.unblock)
+        _tell(view, known, "unblocked")
     else:
         details = [f"by: {reason}"] if reason else []
-        _tell(*_change(app, name, lifecycle.blocked, reason), "blocked", *details)
+        view, _, known = _change(app, name, lifecycle.block, reason)
+        _tell(view, known, "blocked", *details)
 
 
 @click.command()
@@ -261,9 +263,7 @@ def _from_root(path: str, root: Path) -> str:
 def _items(app: App, name: str | None, field: str, items: tuple[str, ...], drop: bool) -> None:
     _meaningful(items)
     add, gone = ((), items) if drop else (items, ())
-    view = app.change()
-    key = app.general(view, name).key
-    before, known = lifecycle.note(view.place, key, field, add, gone)
+    view, before, known = _change(app, name, lifecycle.note, field, add, gone)
     there = getattr(before.state, field)
     told = [f"already there: {item}" for item in add if item in there]
     told += [f"added: {item}" for item in add if item not in there]
@@ -298,7 +298,5 @@ def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str 
         raise click.UsageError("One key cannot be both set and removed.")
     details = [f"{key} = {as_text(value)}" for key, value in set_to.items()]
     details += [f"taken out: {key}" for key in drop]
-    view = app.change()
-    key = app.general(view, name).key
-    _, known = lifecycle.note(view.place, key, "context", set_to, drop)
+    view, _, known = _change(app, name, lifecycle.note, "context", set_to, drop)
     _tell(view, known, "noted", *details)

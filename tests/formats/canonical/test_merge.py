@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from holdfast.config.settings import Settings
 from holdfast.files.store import Store
-from holdfast.formats.canonical.files import StateFile
+from holdfast.formats.canonical.files import KIND, StateFile
 from holdfast.formats.canonical.matching import Declared
 from holdfast.formats.canonical.merge import merge
+from holdfast.formats.canonical.model import State
 from holdfast.formats.canonical.sources import Declaration, PhaseMark, PlanPhase
-from holdfast.formats.canonical.state import State, read
 from holdfast.formats.engine.workflow import Place
 
 T0 = 1_000_000.0  # when everything was last seen
@@ -468,7 +468,7 @@ def test_merging_twice_changes_nothing_whatever_came_before(history: Any) -> Non
         ]
         assert len({result.encode() for result in results}) == 1
         state = results[0]
-        reread = read(state.encode())
+        reread = KIND.parse(state.encode())
         later = datetime.fromtimestamp(3_000_000, UTC)
         again = merged(reread, *present, saved_mtime=NEWER + 100, now=later)
         assert again.encode() == state.encode()

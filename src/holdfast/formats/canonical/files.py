@@ -10,25 +10,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast import clock
 from holdfast.config.settings import PLANS
-from holdfast.errors import StateUnreadable, StateUnwritable
+from holdfast.errors import StateChanged, StateUnreadable, StateUnwritable
 from holdfast.files import git, ownjson
 from holdfast.files.inputs import MOST, Search
 from holdfast.files.regular import decode_json
 from holdfast.files.store import Store
+from holdfast.formats.canonical.model import State, blank, has_shape, is_nameless, short_digest
 from holdfast.formats.canonical.sources import Looked
 from holdfast.formats.canonical.sources.claude_local import plan_among, read_local
-from holdfast.formats.canonical.state import (
-    State,
-    has_shape,
-    is_nameless,
-    read,
-    salvage,
-    short_digest,
-)
 from holdfast.formats.engine.looking import FileKind, LoadedFile, Unusable
 from holdfast.patterns import pattern
 
@@ -43,10 +36,9 @@ _WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
 
 
 @dataclass(frozen=True, eq=False)
-class StateFile(LoadedFile[Any]):
+class StateFile(LoadedFile[State]):
     """One state file as read."""
 
-    state: State
     # What to say where it is only read: a newer Holdfast keeps it, or the file is out of reach.
     newer: str = ""
     lost_start: bool = False  # its created_at is missing or was changed, and has to be put back
@@ -108,8 +100,8 @@ def _start_of(path: Path, mtime: float) -> str:
     return clock.iso((named and clock.parse(named[0])) or clock.from_mtime(mtime))
 
 
-class _Kind(FileKind[Any, StateFile]):
-    """A state with wrong fields is read as far as possible, and a newer Holdfast's is only read."""
+class _Kind(FileKind[State, StateFile]):
+    """What is wrong in a state is taken from its last good copy; a newer Holdfast's is only read."""
 
     def read(self, store: Store, path: Path) -> StateFile | Unusable:
         file = super().read(store, path)
@@ -123,9 +115,6 @@ class _Kind(FileKind[Any, StateFile]):
         )
         return replace(file, problems=(), newer=file.newer or told)
 
-    def parse(self, raw: bytes) -> State:
-        return read(raw)
-
     def load(
         self, store: Store, path: Path, raw: bytes, mtime: float, data: dict[str, Any]
     ) -> StateFile | Unusable:
@@ -133,14 +122,17 @@ class _Kind(FileKind[Any, StateFile]):
         if not has_shape(data) and not is_nameless(data):
             return Unusable(path, newer, "foreign")
         good = cache(lambda: self.good_copy(store.copies(path)))
-        state, problems = salvage(data, good, _start_of(path, mtime), path.parent.name)
-        if newer:  # what is wrong for us may be right for the release that wrote it
-            return StateFile(path, raw, mtime, state, newer=newer)
-        known = None if store.copied_since(path, mtime) else good()
+
+        def instead() -> State:
+            start = {"created_at": _start_of(path, mtime)}
+            return (good() or blank(path.parent.name)).model_copy(update=start)
+
+        state = State.of_json(data, instead)
+        known = None if newer or store.copied_since(path, mtime) else good()
         stated, lost = clock.parse(str(data.get("created_at"))), "created_at" not in data
         if known and state.continues(known) and clock.parse(known.created_at) != stated:
-            state, lost = state.replaced(created_at=known.created_at), True
-        return StateFile(path, raw, mtime, state, problems, lost_start=lost)
+            lost, state = True, state.model_copy(update={"created_at": known.created_at})
+        return StateFile(path, raw, mtime, state, newer=newer, lost_start=lost and not newer)
 
     def from_copy(
         self, store: Store, path: Path, problems: tuple[str, ...], data: dict[str, Any] | None
@@ -254,3 +246,22 @@ def _parsed_plan(data: bytes, path: str, mtime: float) -> Looked:
 @lru_cache(maxsize=1)
 def _parsed_local(data: bytes, mtime: float, plans: Sequence[str]) -> Looked:
     return read_local(data, path=LOCAL, mtime=mtime, find_plan=partial(plan_among, plans))
+
+
+# Writing into the markdown.
+
+
+class Edit(NamedTuple):
+    """A file and what it is to become."""
+
+    path: Path
+    before: bytes
+    after: bytes
+
+    def write(self, store: Store) -> bool:
+        """Whether it could be written, and nobody changed the file before."""
+        try:
+            store.write(self.path, self.after, expected=self.before)
+        except (StateUnwritable, StateChanged):  # it is told that it says otherwise
+            return False
+        return True

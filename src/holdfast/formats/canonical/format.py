@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from holdfast import clock
 from holdfast.errors import (
@@ -21,22 +21,15 @@ from holdfast.errors import (
     StateOutOfReach,
 )
 from holdfast.files import ownjson
+from holdfast.files.regular import decode_json
 from holdfast.files.store import Store
 from holdfast.formats.canonical import files, matching
 from holdfast.formats.canonical import view as views
 from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.state import (
-    EXPECTED,
-    LeftPhase,
-    State,
-    beyond_the_last,
-    has_shape,
-    names_of,
-    read,
-)
+from holdfast.formats.canonical.model import TIME, LeftPhase, State, has_shape, names_of
 from holdfast.formats.canonical.view import Merged, View
-from holdfast.formats.engine.document import quoted, strictly
+from holdfast.formats.engine.document import Document, encoded, quoted
 from holdfast.formats.engine.format import StateFormat
 from holdfast.formats.engine.looking import LoadedFile
 from holdfast.formats.engine.workflow import (
@@ -52,7 +45,7 @@ from holdfast.records import ledger
 from holdfast.text.plaintext import counted, one_line
 
 
-class Canonical(StateFormat[State, Merged, View]):
+class Canonical(StateFormat[Merged, Merged, View]):
     """See docs/formats/canonical.md."""
 
     name = "canonical"
@@ -61,6 +54,17 @@ class Canonical(StateFormat[State, Merged, View]):
     folders = (files.FOLDER,)
     kind = files.KIND
     found_type = View
+    required: ClassVar = {
+        "workflow": "a name, as text",
+        "workflow_type": "one of planning, qa-loop, implementation, custom",
+        "phase": "an object with current, total, name and status",
+        "phase.current": "a whole number from 1",
+        "phase.total": "a whole number from 1",
+        "phase.name": "a name, as text",
+        "phase.status": "one of not_started, in_progress, completed, blocked",
+        "required_reading": "a list of paths, each with @ in front",
+        "created_at": TIME,
+    }
 
     # Looking.
 
@@ -74,6 +78,10 @@ class Canonical(StateFormat[State, Merged, View]):
 
     def look(self, place: Place) -> View:
         return views.look(place)
+
+    def files(self, entry: Merged) -> Sequence[StateFile]:
+        # What is wrong for us may be right for the newer Holdfast that wrote it.
+        return [entry.file] if entry.file and not entry.file.newer else []
 
     def ended(self, entry: Merged) -> str:
         return entry.remark if entry.standing == "finished" else ""
@@ -110,7 +118,7 @@ class Canonical(StateFormat[State, Merged, View]):
             status=phase.status,
             next_action=next_action or (_ALL_DONE if entry.all_done else None),
             gate=gate,
-            left_open=tuple(_left_open(entry)),
+            left_open=tuple(map(in_words, still_left(entry))),
             reading=tuple(state.required_reading),
             reminders=tuple(state.key_reminders),
             context=tuple(state.context.items()),
@@ -181,7 +189,7 @@ class Canonical(StateFormat[State, Merged, View]):
         """Save *known*; where an agent writes its file at this moment, what has then become of it."""
         for left in reversed(range(_ATTEMPTS)):
             try:
-                self.write(found, known, known.state)
+                found.replace(self._write(found.place, known))
             except StateChanged:
                 if not left:
                     raise
@@ -194,22 +202,28 @@ class Canonical(StateFormat[State, Merged, View]):
             known = now
 
     def to_copy(self, found: View) -> list[LoadedFile[Any]]:
-        files_kept = (known.file for known in found.entries if not known.due)
-        return [file for file in files_kept if file and not file.newer]
+        kept = (file for known in found.entries if not known.due for file in self.files(known))
+        return [file for file in kept if not file.odd]
 
     def has_gone(self, found: View) -> Callable[[str], bool]:
         return lambda _: False  # that a state was deleted is known by its copy
 
     def previous(
-        self, store: Store, file: LoadedFile[Any], state: State | None = None
+        self, store: Store, file: LoadedFile[Any], after: Document | None = None
     ) -> bytes | None:
         """What undo goes back to: the state before the content, and not just our notes, changed."""
-        copies, state = store.copies(file.path), state or file.state
-        if _content(file.raw) != state.content():
+        copies, state = store.copies(file.path), cast(State, after or file.state)
+        if _content(decode_json(file.raw)) != _content(state.to_json()):
             return file.raw
-        if copies and _content(copies.good.encode()) != state.as_read():
+        good = self.kind.good_copy(copies)
+        if copies and good and good.content() != state.content():
             return copies.good.encode()  # edited by hand since our last write
         return copies.previous.encode() if copies and copies.previous is not None else None
+
+    def copy_of(self, file: LoadedFile[Any]) -> bytes:
+        """As it was read: what is missing or odd later is taken from there."""
+        said = file.state.as_read()
+        return file.raw if said == file.state.source else encoded(said)
 
     def _note(self, found: View, told: list[str]) -> None:
         """Keep in the ledger what ended, what came back, and what somebody has to be *told*."""
@@ -224,61 +238,61 @@ class Canonical(StateFormat[State, Merged, View]):
             place.store.forget(place.root / path)
         ledger.save(place.store, entries)
 
-    def write(self, found: View, known: Merged, state: State) -> Merged:
-        """Put *state* where *known* is kept, inside the lock; what has become of it."""
-        place, store, file = found.place, found.place.store, known.file
+    def _write(self, place: Place, known: Merged) -> Merged:
+        """Have the file of *known* say its state, inside the lock; what has become of it."""
+        store, state, file = place.store, known.state, known.file
         refuse_newer(file, known.absorbed)
         if file is None:
             files.hide_from_git(store)
             path = files.path_for_new(store, state.workflow, known.key, place.now)
         else:
             path = file.path
-            if file.broken:
-                store.set_aside(path, place.stamp, move=True)
-        kept = state.holdfast
-        if kept and not (file and file.raw == state.encode()):  # `saved_by` alone causes no write
-            by = {"saved_at": clock.iso(place.now), "saved_by": place.saver or None}
-            state = state.model_copy(update={"holdfast": kept.model_copy(update=by)})
-        encoded = state.encode()
-        previous = self.previous(store, file, state) if file else None
-        there = file.raw if file and not file.broken else None
-        store.write(path, encoded, expected=there)
-        store.keep(path, state.encode_as_read(), previous)
+        if not (file and file.raw == state.encode()):  # `saved_by` alone causes no write
+            saved_at = clock.iso(place.now)
+            state = state.with_bookkeeping(saved_at=saved_at, saved_by=place.saver or None)
+        written = self.write(place, path, state, file)
         if known.absorbed:
             retire(place, known.absorbed)
-        written = StateFile(path, encoded, place.now.timestamp(), state)
-        return found.replace(known._replace(state=state, file=written, absorbed=None))
+        return known._replace(state=written.state, file=written, absorbed=None)
 
     # Changing.
 
+    def subject(self, entry: Merged) -> Merged:
+        return entry
+
     def changeable(self, place: Place, key: str) -> Merged:
-        return find_changeable(self.look(place), key)
-
-    def put(self, place: Place, path: Path, state: State, before: Merged | None = None) -> Merged:
-        """Merge *state*, which was changed just now, with the declarations and write it."""
-        known = before or Merged(matching.by_name(state.workflow), state)
-        now = StateFile(path, b"", place.now.timestamp(), state)
-        state = merge(place, now, known.group, known.key)
-        written = self.write(self.look(place), known, state)
-        return self._written_back(place, written)
-
-    def _written_back(self, place: Place, known: Merged) -> Merged:
-        """*known* once CLAUDE.local.md says the same, so that what it says now is no change."""
-        from holdfast.formats.canonical import writeback  # noqa: PLC0415  # no hook changes anything
-
-        if writeback.local(place, known):
-            found = self.look(place)
-            now = found.find(known.key)
-            if now and now.due:
-                return self.write(found, now, now.state)
+        """One that is being worked on, or whose file is at least still there."""
+        known = self.look(place).find(key)
+        if known is None:
+            raise NoSuchWorkflow("the workflow no longer exists", hint="See holdfast list.")
+        if known.standing == "ignored" or (known.standing == "finished" and known.file is None):
+            raise IllegalMove(
+                f"{known.name!r} is {known.standing}: {known.remark}",
+                hint=f"To resume it: holdfast resume {known.name!r}",
+            )
+        refuse_newer(known.file)
         return known
 
-    def touch_move(self, state: State, at: str, /) -> State:
-        if state.holdfast is None:
-            return state
-        return state.model_copy(
-            update={"holdfast": state.holdfast.model_copy(update={"changed_at": at})}
-        )
+    def put(self, place: Place, path: Path, state: Merged, before: Merged | None = None) -> Merged:
+        """Merge what was changed just now with the declarations and write it, also to CLAUDE.local.md."""
+        from holdfast.formats.canonical import writeback  # noqa: PLC0415  # no hook changes anything
+
+        now = StateFile(path, b"", place.now.timestamp(), state.state)
+        merged = state._replace(state=merge(place, now, state.group, state.key))
+        written = self._write(place, merged)
+        writeback.local(place, written)
+        if state.ticked:  # the plan last: if it cannot be written, the state says what is open
+            state.ticked.write(place.store)
+        found = self.look(place)
+        known = found.find(state.key) or written
+        if known.due:  # what we wrote to the markdown is noted as no change
+            left = [*still_left(known)] or None
+            known = known._replace(state=known.state.with_bookkeeping(left=left))
+            known = found.replace(self._write(place, known))
+        return known
+
+    def touch_move(self, known: Merged, at: str, /) -> Merged:
+        return known._replace(state=known.state.with_bookkeeping(changed_at=at))
 
     def complete(
         self, place: Place, workflow: Workflow, how: str = "completed", *, force: bool = False
@@ -307,18 +321,16 @@ class Canonical(StateFormat[State, Merged, View]):
         return ownjson.newer_version_warning(path.name, data.get("holdfast"))
 
     def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
-        """Problems by the document's rules; restoring is more lenient."""
-        if not has_shape(data) and not self.lies_there(path):
-            return None
-        checked = {key: value for key, value in data.items() if key != "holdfast"}
-        problems = [*strictly(State, checked, EXPECTED)]
-        reading = data.get("required_reading")
-        problems += [
-            f"required_reading.{at}: expected {EXPECTED['required_reading.*']}, found {quoted(item)}"
-            for at, item in enumerate(reading if isinstance(reading, list) else ())
-            if isinstance(item, str) and not item.startswith("@")
-        ]
-        return [*problems, *beyond_the_last(data)]
+        is_state = has_shape(data) or self.lies_there(path)
+        return self.wrong_in(path, data) if is_state else None
+
+    def beyond_types(self, state: State) -> Iterator[str]:
+        for at, item in enumerate(state.required_reading):
+            if not item.startswith("@"):
+                yield f"required_reading.{at}: expected a path with @ in front, found {quoted(item)}"
+        current, total = state.phase.current, state.phase.total
+        if current > total:
+            yield f"phase.current: expected at most phase.total ({total}), found {current}"
 
 
 # No hook reads a thousand copies for that; whoever works on another one is told of it then.
@@ -332,9 +344,6 @@ _ATTEMPTS = 5  # to save a state that somebody writes at the same moment
 
 def _cautions(entry: Merged) -> Iterator[str]:
     """What whoever goes on with *entry* has to know."""
-    if entry.file and not entry.file.broken:
-        for problem in entry.file.problems:
-            yield f"{problem}. The rest of the state counts; correct that in the file."
     phase = entry.state.phase
     for source in entry.declarations:
         said = source.phase if source.source == "plan" else None
@@ -354,11 +363,8 @@ def _try(survey: Survey, step: Callable[[], object]) -> bool:
     return True
 
 
-def _content(raw: bytes) -> object:
-    try:
-        return read(raw).content()
-    except ValueError:
-        return None
+def _content(data: Any) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name != "holdfast"}
 
 
 def refuse_newer(*files_of_one: StateFile | None) -> None:
@@ -394,15 +400,15 @@ def in_words(phase: LeftPhase) -> str:
     )
 
 
-def _left_open(entry: Merged) -> Iterator[str]:
-    """Boxes that were open when their phase was left, and still are."""
+def still_left(entry: Merged) -> Iterator[LeftPhase]:
+    """The phases behind that were left with boxes open, as far as these still are."""
     kept, now = entry.state.holdfast, {phase.number: phase.open_items for phase in entry.planned}
     for phase in kept.left or () if kept else ():
         still = [
             item for item in phase.open_items if item in now.get(phase.number, phase.open_items)
         ]
         if still and phase.number < entry.state.phase.current:
-            yield in_words(phase.model_copy(update={"open_items": still}))
+            yield phase.model_copy(update={"open_items": still})
 
 
 def _after(entry: Merged) -> str:
@@ -431,20 +437,6 @@ def bury(place: Place, known: Merged, how: str) -> ledger.Tombstone:
         checkout=place.checkout or "",
         **matching.said_at_the_end(known.declarations),
     )
-
-
-def find_changeable(found: View, key: str) -> Merged:
-    """One that is being worked on, or whose file is at least still there."""
-    known = found.find(key)
-    if known is None:
-        raise NoSuchWorkflow("the workflow no longer exists", hint="See holdfast list.")
-    if known.standing == "ignored" or (known.standing == "finished" and known.file is None):
-        raise IllegalMove(
-            f"{known.name!r} is {known.standing}: {known.remark}",
-            hint=f"To resume it: holdfast resume {known.name!r}",
-        )
-    refuse_newer(known.file)
-    return known
 
 
 FORMAT = Canonical()

@@ -1,37 +1,34 @@
 """What agents and people do to a canonical workflow: start, advance, note, complete, undo.
 
-Each command takes the lock, looks, makes its one change and saves, so that a change in the markdown
-that no hook has seen yet is never lost to it.
+Moves are made by the engine's `change`; they work on the merged workflow, so that a change in the
+markdown that no hook has seen yet is never lost to them. What begins or ends a workflow, or brings one
+back, takes the same steps: the lock, a look, `put`.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import IllegalMove, NewerRecord, NoSuchWorkflow, StateUnreadable
 from holdfast.files.regular import decode_json
-from holdfast.files.store import COMMAND_WAIT
 from holdfast.formats.canonical import format as canonical
 from holdfast.formats.canonical import matching, writeback
-from holdfast.formats.canonical import view as views
-from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.format import FORMAT
 from holdfast.formats.canonical.matching import by_name, by_plan
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.sources.values import normal_reading
-from holdfast.formats.canonical.state import (
+from holdfast.formats.canonical.model import (
     Bookkeeping,
     KnownPhase,
     LeftPhase,
     State,
     blank,
     names_of,
-    salvage,
 )
+from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.canonical.view import Merged, View
 from holdfast.formats.engine.workflow import Place
 from holdfast.records import ledger
@@ -57,8 +54,8 @@ def start(place: Place, beginning: Beginning) -> Merged:
     """
     reading = [normal_reading(item) for item in beginning.reading]
     key = by_name(beginning.name)
-    with place.store.lock(COMMAND_WAIT):
-        view = views.look(place)
+    with FORMAT.locked(place):
+        view = FORMAT.look(place)
         named = (known for known in view.entries if key in {*known.keys, by_name(known.name)})
         known = next(named, None)
         if known and known.file:
@@ -84,7 +81,7 @@ def start(place: Place, beginning: Beginning) -> Merged:
             view.ledger.ignored.pop(ended, None)
         view.ledger.check()
         # The state first, as in `revive`: where it cannot be written, the tombstone is still needed.
-        started = FORMAT.put(place, begun.path, state, begun)
+        started = FORMAT.put(place, begun.path, begun)
         ledger.save(place.store, view.ledger)
         return started
 
@@ -99,7 +96,7 @@ def _begun(
     place: Place, beginning: Beginning, reading: list[str], declared: Merged | None
 ) -> State:
     """The first state: what is declared already, with what `start` was given on top."""
-    base = declared.state if declared else blank(clock.iso(place.now), beginning.name)
+    base = declared.state if declared else blank(beginning.name, clock.iso(place.now))
     phase, kept = base.phase, base.holdfast
     if beginning.phases:
         names = [name.casefold() for name in beginning.phases]
@@ -140,45 +137,30 @@ class Step(NamedTuple):
     tick: bool = False  # the boxes of the phase that is left
 
 
-def go(place: Place, key: str, step: Step) -> tuple[Merged, Sequence[LeftPhase]]:
-    """Take *step*, past which no open gate goes unsaid; what the workflow is then, and what was left open."""
-    with place.store.lock(COMMAND_WAIT):
-        known = canonical.find_changeable(views.look(place), key)
-        here = known.state.phase.current
-        moved = _to_phase(known.state, step)
-        there = moved.phase.current
-        left = left_open(known, here, there)
-        ticked = writeback.ticked(place, known, here) if step.tick else None
-        if not step.force:
-            after = _after_ticks(left, here, ticked.still_open) if ticked else left
-            refuse_open_gates(after, "To go on all the same: --force.")
-        now = FORMAT.put(place, known.path, _passed(moved, here, left), known)
-        # The plan last: if it cannot be written, the state says which boxes are open.
-        if ticked and ticked.edit.write(place):
-            known = canonical.find_changeable(views.look(place), key)
-            moved = _to_phase(known.state, step._replace(number=there))
-            left = left_open(known, here, there)
-            now = FORMAT.put(place, known.path, _passed(moved, here, left), known)
-        return now, left
+def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
+    """Take *step*, past which no open gate goes unsaid, and note what is left open."""
+    here, kept = known.state.phase.current, known.state.holdfast
+    moved = _to_phase(known.state, step)
+    left = left_open(known, here, moved.phase.current)
+    ticked = writeback.ticked(place, known, here) if step.tick else None
+    if not step.force:
+        still = {here: list(ticked.still_open)} if ticked else {}
+        after = (
+            phase.model_copy(update={"open_items": still.get(phase.number, phase.open_items)})
+            for phase in left
+        )
+        refuse_open_gates(after, "To go on all the same: --force.")
+    if kept and moved.phase.current > here:
+        earlier = (phase for phase in kept.left or () if phase.number < here)
+        moved = moved.with_bookkeeping(left=[*left, *earlier] or None)
+    return known._replace(state=moved, ticked=ticked and ticked.edit)
 
 
-def _passed(moved: State, here: int, left: Sequence[LeftPhase]) -> State:
-    """*moved* on from phase *here*, with what was *left* open noted."""
-    kept = moved.holdfast
-    if kept is None or moved.phase.current <= here:
-        return moved
-    passed = [*left, *(other for other in kept.left or () if other.number < here)]
-    kept = kept.model_copy(update={"left": passed or None})
-    return moved.model_copy(update={"holdfast": kept})
-
-
-def _after_ticks(left: Sequence[LeftPhase], here: int, still: Sequence[str]) -> list[LeftPhase]:
-    """What is *left* once only *still* is open in phase *here*."""
-    changed = (
-        phase.model_copy(update={"open_items": list(still)}) if phase.number == here else phase
-        for phase in left
-    )
-    return [phase for phase in changed if phase.open_items]
+def left_behind(before: Merged, now: Merged) -> list[LeftPhase]:
+    """What a step from *before* to *now* left open."""
+    kept, phase = now.state.holdfast, before.state.phase
+    left = kept.left or () if kept else ()
+    return [one for one in left if phase.current <= one.number < now.state.phase.current]
 
 
 def left_open(known: Merged, first: int, end: int) -> list[LeftPhase]:
@@ -195,9 +177,9 @@ def left_open(known: Merged, first: int, end: int) -> list[LeftPhase]:
     ]
 
 
-def refuse_open_gates(left: Sequence[LeftPhase], otherwise: str) -> None:
+def refuse_open_gates(left: Iterable[LeftPhase], otherwise: str) -> None:
     """IllegalMove where a gate stands behind boxes that are open."""
-    gated = [canonical.in_words(phase) for phase in left if phase.gate]
+    gated = [canonical.in_words(phase) for phase in left if phase.gate and phase.open_items]
     if gated:
         raise IllegalMove(f"a gate is open: {'; '.join(gated)}", hint=f"Tick them. {otherwise}")
 
@@ -223,15 +205,17 @@ def _to_phase(state: State, step: Step) -> State:
     return changed if status == "blocked" else _without_reason(changed)
 
 
-def blocked(state: State, _at: str, reason: str) -> State:
+def block(known: Merged, _at: str, reason: str) -> Merged:
+    state = known.state
     context = {**state.context, "blocked_by": reason} if reason else state.context
-    return state.with_phase(status="blocked").model_copy(update={"context": context})
+    blocked = state.with_phase(status="blocked").model_copy(update={"context": context})
+    return known._replace(state=blocked)
 
 
-def unblocked(state: State, _at: str) -> State:
-    if state.phase.status != "blocked":
-        raise IllegalMove(f"{state.workflow!r} is not blocked")
-    return _without_reason(state.with_phase(status="in_progress"))
+def unblock(known: Merged, _at: str) -> Merged:
+    if known.state.phase.status != "blocked":
+        raise IllegalMove(f"{known.name!r} is not blocked")
+    return known._replace(state=_without_reason(known.state.with_phase(status="in_progress")))
 
 
 def _without_reason(state: State) -> State:
@@ -239,35 +223,24 @@ def _without_reason(state: State) -> State:
     return state.model_copy(update={"context": context})
 
 
-def _noted(state: State, field: str, add: Any, drop: Sequence[str]) -> State:
-    there = getattr(state, field)
-    missing = [item for item in drop if item not in there]
-    if missing:
-        raise IllegalMove(f"not there: {missing[0]}", hint="See holdfast show.")
-    kept = [item for item in there if item not in drop]
-    if field == "context":
-        return state.model_copy(update={field: {**{key: there[key] for key in kept}, **add}})
-    return state.model_copy(update={field: list(dict.fromkeys([*kept, *add]))})
-
-
-def note(
-    place: Place, key: str, field: str, add: Any, drop: Sequence[str]
-) -> tuple[Merged, Merged]:
-    """Add to the reading, the reminders or the context, and take *drop* out; what it was, and is.
+def note(known: Merged, _at: str, field: str, add: Any, drop: Sequence[str]) -> Merged:
+    """Add to the reading, the reminders or the context, and take *drop* out.
 
     Nothing is changed where markdown declares one of *drop*: it would come back by itself.
     """
-    with place.store.lock(COMMAND_WAIT):
-        view = views.look(place)
-        known = canonical.find_changeable(view, key)
-        state = _noted(known.state, field, add, drop)
-        now = StateFile(known.path, b"", place.now.timestamp(), state)
-        merged = merge(place, now, known.group, known.key)
-        still = [item for item in drop if item in getattr(merged, field)]
-        if still:
-            paths = " or ".join(source.path for source in known.declarations)
-            raise IllegalMove(f"declared in markdown: {still[0]}", hint=f"Remove it from {paths}.")
-        return known, FORMAT.write(view, known, merged)
+    there = getattr(known.state, field)
+    for item in drop:
+        if item not in there:
+            raise IllegalMove(f"not there: {item}", hint="See holdfast show.")
+        paths = [said.path for said in known.declarations if item in (getattr(said, field) or ())]
+        if paths:
+            hint = f"Remove it from {' or '.join(paths)}."
+            raise IllegalMove(f"declared in markdown: {item}", hint=hint)
+    kept = [item for item in there if item not in drop]
+    changed: Any = list(dict.fromkeys([*kept, *add]))
+    if field == "context":
+        changed = {**{key: there[key] for key in kept}, **add}
+    return known._replace(state=known.state.model_copy(update={field: changed}))
 
 
 # The end, and back from it.
@@ -281,8 +254,8 @@ def complete(
     What is still open is told too. Not past an open gate without *force*; what is abandoned has none.
     """
     store = place.store
-    with store.lock(COMMAND_WAIT):
-        view = views.look(place)
+    with FORMAT.locked(place):
+        view = FORMAT.look(place)
         known = view.find(key)
         if known is None:
             raise NoSuchWorkflow("the workflow no longer exists", hint="See holdfast list.")
@@ -325,8 +298,8 @@ def already_ended(stone: Tombstone) -> IllegalMove:
 def revive(place: Place, key: str) -> Merged:
     """Bring an ended workflow back as it was when it ended."""
     store = place.store
-    with store.lock(COMMAND_WAIT):
-        view = views.look(place)
+    with FORMAT.locked(place):
+        view = FORMAT.look(place)
         tombstone = view.ledger.finished.pop(key, None)
         if tombstone is None:  # the disk fails, or somebody was quick
             raise NoSuchWorkflow("it is no longer among those that have ended")
@@ -339,16 +312,15 @@ def revive(place: Place, key: str) -> Merged:
         # The state first: whoever is killed in between has the workflow, and a tombstone beside it
         # that nobody looks at. The other way round neither would be left.
         ended = Merged(key, state, group=known.group if known else None)
-        revived = FORMAT.put(place, ended.path, state, ended)
+        revived = FORMAT.put(place, ended.path, ended)
         ledger.save(store, view.ledger)
         return revived
 
 
 def undo(place: Place, key: str) -> Merged:
     """Put back what the state said before its last change; once more undoes the undoing."""
-    with place.store.lock(COMMAND_WAIT):
-        view = views.look(place)
-        known = canonical.find_changeable(view, key)
+    with FORMAT.locked(place):
+        known = FORMAT.changeable(place, key)
         if known.file and (line := place.store.newer_copies_warning(known.file.path)):
             raise NewerRecord(line)
         copies = place.store.copies(known.file.path) if known.file else None
@@ -357,20 +329,20 @@ def undo(place: Place, key: str) -> Merged:
         data = decode_json(copies.previous.encode())
         if not isinstance(data, dict):
             raise IllegalMove(f"the earlier state of {known.name!r} cannot be read")
-        previous, _ = salvage(data, lambda: known.state)
+        previous = State.of_json(data, lambda: known.state)
         # The markdown has not changed by this: what we know of it stays as it is now.
         began, kept = {"created_at": known.state.created_at}, known.state.holdfast
         if kept:  # nor has the branch that it is for
             place = replace(place, branch=kept.branch)
         restored = previous.model_copy(update={"holdfast": kept, **began})
-        return FORMAT.put(place, known.path, restored, known)
+        return FORMAT.put(place, known.path, known._replace(state=restored))
 
 
 def forget(place: Place, key: str) -> Tombstone:
     """Delete what is kept of a workflow that has ended: no command brings it back after that."""
     store = place.store
-    with store.lock(COMMAND_WAIT):
-        view = views.look(place)
+    with FORMAT.locked(place):
+        view = FORMAT.look(place)
         stone = view.ledger.finished.pop(key, None)
         if stone is None:
             raise NoSuchWorkflow("it is no longer among those that have ended")

@@ -33,9 +33,9 @@ from typing import Any, NamedTuple
 from holdfast import clock
 from holdfast.config.project import main_worktree
 from holdfast.files.store import LARGEST, Store
-from holdfast.formats.canonical.files import FOLDER, StateFile
+from holdfast.formats.canonical.files import FOLDER, KIND, StateFile
+from holdfast.formats.canonical.model import LastStatement, State, short_digest
 from holdfast.formats.canonical.sources import Declaration
-from holdfast.formats.canonical.state import LastStatement, State, read, short_digest
 from holdfast.records import ledger as ledgers
 from holdfast.records.ledger import Ledger, Tombstone
 
@@ -214,7 +214,11 @@ def absorb(state: State, other: State) -> State:
         earlier, later = other, state
     joined = state.model_copy(
         update={
-            "more": {**state.more, **other.more, **state.more},
+            **{
+                name: value
+                for name, value in (other.model_extra or {}).items()
+                if name not in (state.model_extra or {})
+            },
             "phase": later.phase,
             "required_reading": _one_each(state.required_reading, other.required_reading),
             "key_reminders": _one_each(state.key_reminders, other.key_reminders),
@@ -272,7 +276,8 @@ def last_state(store: Store, stone: Tombstone) -> State:
     """The state that was archived under *stone*; ValueError or StateUnreadable when it is gone."""
     # The ledger lies in the project; what it names may not be anywhere else.
     archive = store.inputs.real_path(store.private / "archive")
-    return read(store.inputs.read_file(store.root / stone.archive, LARGEST, within=archive)[0])
+    raw, _ = store.inputs.read_file(store.root / stone.archive, LARGEST, within=archive)
+    return KIND.parse(raw)
 
 
 def _holds(stone: Tombstone, group: Declared, store: Store, checkout: str) -> bool:
@@ -330,7 +335,7 @@ def gone(store: Store) -> Iterator[tuple[str, State]]:
         if store.inputs.leads_somewhere(store.root / copies.path):
             continue
         try:
-            yield copies.path, read(copies.good.encode())
+            yield copies.path, KIND.parse(copies.good.encode())
         except ValueError:
             continue
 

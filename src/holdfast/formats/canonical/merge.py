@@ -34,9 +34,7 @@ from holdfast import clock
 from holdfast.files.ownjson import VERSION
 from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.matching import Declared
-from holdfast.formats.canonical.sources import Declaration, PhaseMark, Status
-from holdfast.formats.canonical.sources.values import normal_reading
-from holdfast.formats.canonical.state import (
+from holdfast.formats.canonical.model import (
     Bookkeeping,
     KnownPhase,
     LastStatement,
@@ -50,6 +48,8 @@ from holdfast.formats.canonical.state import (
     of_phase,
     short_digest,
 )
+from holdfast.formats.canonical.sources import Declaration, PhaseMark, Status
+from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.engine.workflow import Place
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class _Merge:
         self.place, self.key = place, key
         self.checkout = place.checkout or ""  # the branch that the plan is on
         self.is_new = file is None  # then any source beats what the state begins with
-        self.saved = file.state if file else blank(clock.iso(place.now), key)
+        self.saved = file.state if file else blank(key, clock.iso(place.now))
         self.saved_mtime = file.mtime if file else 0.0
         self.kept = self.saved.holdfast
         declarations = group.declarations if group else ()

@@ -18,11 +18,11 @@ from holdfast import clock
 from holdfast.config.settings import PLANS
 from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical import files, matching
-from holdfast.formats.canonical.files import StateFile
+from holdfast.formats.canonical.files import Edit, StateFile
 from holdfast.formats.canonical.matching import Declared, Matched
 from holdfast.formats.canonical.merge import merge
+from holdfast.formats.canonical.model import LastStatement, State
 from holdfast.formats.canonical.sources import Candidate, Declaration, Looked, PlanPhase
-from holdfast.formats.canonical.state import LastStatement, State
 from holdfast.formats.engine.looking import Found, Unusable, standing_by_age, unreadable
 from holdfast.formats.engine.workflow import BY_HAND, CandidatePlan, Place, Standing
 from holdfast.patterns import pattern
@@ -41,6 +41,7 @@ class Merged(NamedTuple):
     standing: Standing = "active"
     remark: str = ""
     due: bool = False  # whether its file is not what it should be
+    ticked: Edit | None = None  # the plan as it is to be once this is written
 
     @property
     def declarations(self) -> Sequence[Declaration]:
@@ -312,7 +313,7 @@ def _declared(view: View, group: Declared, matched: Matched) -> Merged:
 
 def _undeclared(view: View, key: str, file: StateFile) -> Merged:
     # That a hook repairs it is no change of it, so when it was changed has to be noted.
-    repaired = file.problems and not file.newer
+    repaired = (file.broken or file.lost_start) and not file.newer
     return Merged(key, merge(view.place, file, None, key) if repaired else file.state, file)
 
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.errors import StateChanged, StateUnreadable, StateUnwritable
-from holdfast.formats.canonical.files import LOCAL
+from holdfast.errors import StateUnreadable
+from holdfast.formats.canonical.files import LOCAL, Edit
+from holdfast.formats.canonical.model import State
 from holdfast.formats.canonical.sources import Declaration, PlanPhase
 from holdfast.formats.canonical.sources.claude_local import read_local
 from holdfast.formats.canonical.sources.plan import read_plan
-from holdfast.formats.canonical.state import State
 from holdfast.formats.canonical.view import Merged
 from holdfast.formats.engine.workflow import Place
 
@@ -56,7 +55,7 @@ def local(place: Place, known: Merged) -> bool:
         return next((new for new in tried if _says_only(read(new), before, known.state)), None)
 
     edit = _edit(place, LOCAL, edited)
-    return edit is not None and edit.write(place)
+    return edit is not None and edit.write(place.store)
 
 
 def _agrees(said: Declaration, state: State) -> bool:
@@ -127,22 +126,6 @@ def _with_line(text: str, kind: re.Pattern[str], change: Callable[[str], str]) -
         if found and old and (value := change(old)):
             new = found[1] + value + line[found.start(2) + len(old) :]
             yield "".join(chain(lines[:at], [new], lines[at + 1 :]))
-
-
-class Edit(NamedTuple):
-    """A file and what it is to become."""
-
-    path: Path
-    before: bytes
-    after: bytes
-
-    def write(self, place: Place) -> bool:
-        """Whether it could be written, and nobody changed the file before."""
-        try:
-            place.store.write(self.path, self.after, expected=self.before)
-        except (StateUnwritable, StateChanged):  # it is told that it says otherwise
-            return False
-        return True
 
 
 class Ticked(NamedTuple):

@@ -130,7 +130,12 @@ class Open(BaseModel):
     def _null_is_absent(cls, value: Any, info: ValidationInfo) -> Any:
         if info.context == EXACT or not isinstance(value, dict):
             return value
-        return {name: member for name, member in value.items() if member is not None}
+        # pydantic takes no names that UTF-8 cannot hold; the file keeps these as well.
+        return {
+            name: member
+            for name, member in value.items()
+            if member is not None and (name.isascii() or name.isprintable())
+        }
 
 
 class Document(Open):
@@ -138,18 +143,22 @@ class Document(Open):
 
     # Fallbacks for bad values without a default, by field: "workflow.id".
     instead: ClassVar[Mapping[str, Any]] = {}
+    writes_null: ClassVar[bool] = True  # else a field that is None is left out
 
     _source: dict[str, Any] = PrivateAttr(default_factory=dict)  # the JSON that it was read from
-    _usable: dict[str, Any] = PrivateAttr(default_factory=dict)  # the same without odd values
+    _read: dict[str, Any] = PrivateAttr(default_factory=dict)  # what that was understood as
     _odd: Sequence[ErrorDetails] = PrivateAttr(())
 
     @classmethod
-    def of_json(cls, data: dict[str, Any]) -> Self:
-        """The document in *data*, so that what is written keeps its order; or ValidationError."""
+    def of_json(cls, data: dict[str, Any], context: Any = None) -> Self:
+        """The document in *data*, so that what is written keeps its order; or ValidationError.
+
+        Validators have the *context*, such as what stands for missing values.
+        """
         usable, odd, first = data, list[ErrorDetails](), None
         while True:
             try:
-                document = cls.model_validate(usable)
+                document = cls.model_validate(usable, context=context)
             except ValidationError as error:
                 first = first or error
                 wrong, usable = error.errors(include_url=False), deepcopy(usable)
@@ -157,7 +166,7 @@ class Document(Open):
                     raise first from None
                 odd += wrong
                 continue
-            document._source, document._usable, document._odd = data, usable, odd  # noqa: SLF001
+            document._source, document._read, document._odd = data, document.as_read(), odd  # noqa: SLF001
             return document
 
     @property
@@ -172,12 +181,13 @@ class Document(Open):
 
     def to_json(self) -> dict[str, Any]:
         """The JSON to write: as read, with the changes applied."""
-        now = _dumped(self)
-        if not self._source:
-            return now
-        read = _dumped(type(self).model_validate(self._usable))
-        result: dict[str, Any] = changed(self._source, read, now)
+        now = self.as_read()
+        result: dict[str, Any] = changed(self._source, self._read, now) if self._source else now
         return result
+
+    def as_read(self) -> dict[str, Any]:
+        """The JSON of what it says, without what could not be used."""
+        return self.model_dump(by_alias=True, exclude_unset=True, exclude_none=not self.writes_null)
 
     def encode(self) -> bytes:
         return encoded(self.to_json())
@@ -212,10 +222,6 @@ def encoded(data: object) -> bytes:
     """JSON as our files have it."""
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     return text.encode("utf-8", "backslashreplace")
-
-
-def _dumped(document: Document) -> dict[str, Any]:
-    return document.model_dump(by_alias=True, exclude_unset=True)
 
 
 def changed(source: Any, read: Any, now: Any) -> Any:
@@ -266,7 +272,6 @@ _KINDS = {
     "model": "an object",
     "string": "a text",
 }
-_NONE: Mapping[str, str] = {}
 _BOUNDS = {
     "greater_than": "more than {gt}",
     "greater_than_equal": "at least {ge}",
@@ -276,13 +281,9 @@ _BOUNDS = {
 }
 
 
-def problems_of(error: ValidationError, words: Mapping[str, str] = _NONE) -> tuple[str, ...]:
-    """Each wrong field with its path: "tasks.1.status: expected …, found …".
-
-    What is expected in a field, or in the items of a list, is told in these *words* where they have it.
-    """
-    items = error.errors(include_url=False)
-    return tuple(_problem(item, item["input"], words) for item in items)
+def problems_of(error: ValidationError) -> tuple[str, ...]:
+    """Each wrong field with its path: "tasks.1.status: expected …, found …"."""
+    return tuple(_problem(item, item["input"]) for item in error.errors(include_url=False))
 
 
 def odd_values(document: Document) -> tuple[str, ...]:
@@ -296,17 +297,13 @@ def _path_of(item: ErrorDetails) -> str:
     return ".".join(map(str, item["loc"]))
 
 
-def _problem(item: ErrorDetails, value: object, words: Mapping[str, str] = _NONE) -> str:
-    where = _path_of(item)
+def _problem(item: ErrorDetails, value: object) -> str:
     there = "nothing" if item["type"] == "missing" else quoted(value)
-    return f"{where}: expected {_expected(item, where, words)}, found {there}"
+    return f"{_path_of(item)}: expected {_expected(item)}, found {there}"
 
 
-def _expected(item: ErrorDetails, where: str, words: Mapping[str, str]) -> str:
+def _expected(item: ErrorDetails) -> str:
     kind, context = item["type"], item.get("ctx", {})
-    of_items = f"{where.rpartition('.')[0]}.*"
-    if where in words or of_items in words:
-        return words.get(where) or words[of_items]
     if kind == "literal_error":
         return f"one of {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
     if kind == "value_error":
@@ -316,14 +313,12 @@ def _expected(item: ErrorDetails, where: str, words: Mapping[str, str]) -> str:
     return _KINDS.get(kind.partition("_")[0], "a value")
 
 
-def strictly(
-    model: type[BaseModel], data: dict[str, Any], words: Mapping[str, str] = _NONE
-) -> tuple[str, ...]:
-    """The problems under strict validation by *model*; *words* as in `problems_of`."""
+def strictly(model: type[BaseModel], data: dict[str, Any]) -> tuple[str, ...]:
+    """The problems under strict validation by *model*."""
     try:
         model.model_validate(data, strict=True, context=EXACT)
     except ValidationError as error:
-        return problems_of(error, words)
+        return problems_of(error)
     return ()
 
 
@@ -332,11 +327,13 @@ def objections(
 ) -> Iterator[str]:
     """Which of the *required* fields are absent, and what *model* objects to; each field once.
 
-    A required field is called "workflow.id", and in each item of a list "tasks.*.name".
+    A required field is called "workflow.id", and in each item of a list "tasks.*.name". Where one that is
+    required itself is absent, nothing is said of those in it.
     """
     absent = [
         f"{path}: expected {expected}, found nothing"
         for where, expected in required.items()
+        if not ((above := where.rpartition(".")[0]) in required and lacks(data, above))
         for path in _absent(data, where.split("."), ())
     ]
     yield from absent

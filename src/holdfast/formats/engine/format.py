@@ -124,6 +124,11 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         """The move made when a workflow is resumed; rewriting it may be enough."""
         return state
 
+    def subject(self, entry: E) -> S:
+        """What moves work on."""
+        state: S = entry.state
+        return state
+
     def follow(
         self, place: Place, before: E, after: E, move: Callable[..., S], given: Mapping[str, Any]
     ) -> None:
@@ -196,7 +201,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         for path in gone:
             store.forget(path)
         for file in changed:
-            store.keep(file.path, file.raw, self.previous(store, file))
+            store.keep(file.path, self.copy_of(file), self.previous(store, file))
 
     def _copies_due(self, found: F) -> tuple[list[LoadedFile[Any]], list[Path]]:
         """The files that changed since they were copied, and the copies' files that are gone."""
@@ -210,10 +215,18 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         left = sorted(path for path in copied if path not in there and gone(path))
         return [file for file in newer if not file.problems], [*map(Path, left)]
 
-    def previous(self, store: Store, file: LoadedFile[Any]) -> bytes | None:
-        """What is kept behind a copy of *file*: what there was before."""
+    def previous(
+        self, store: Store, file: LoadedFile[Any], after: Document | None = None
+    ) -> bytes | None:
+        """What is kept behind a copy of *file*, or of *after* in its place: what there was before."""
+        if after:
+            return file.raw
         before = store.copies(file.path)
         return before.good.encode() if before else None
+
+    def copy_of(self, file: LoadedFile[Any]) -> bytes:
+        """What is kept as a copy of *file*."""
+        return file.raw
 
     def to_copy(self, found: F) -> Iterable[LoadedFile[Any]]:
         """The files that there should be a copy of."""
@@ -341,7 +354,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         """Make *move* on the workflow *key* as it is now: change(place, key, complete_task, 3)."""
         with self.locked(place) as lines:
             entry = self.changeable(place, key)
-            step = partial(move, entry.state, iso_time(place.now))
+            step = partial(move, self.subject(entry), iso_time(place.now))
             given = signature(step).bind(*arguments, **named).arguments
             after = step(*arguments, **named)
             changed = self.put(place, entry.path, after, entry)
@@ -397,15 +410,24 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         return f"{self.name}:{path.stem}"
 
     def put(self, place: Place, path: Path, state: S, before: E | None = None) -> E:
-        """Write *state* to *path*, in the place of *before*; inside the lock."""
-        written = self.written(place, path, state)
+        """Make *state* what holds of the workflow at *path*, in the place of *before*; inside the lock."""
         previous = before if isinstance(before, LoadedFile) else None
-        if previous and previous.broken:
-            self.set_aside(place, path)
-        place.store.write(path, written.raw)
-        place.store.keep(path, written.raw, previous.raw if previous else None)
-        entry: E = written
+        entry: E = self.write(place, path, cast(Document, state), previous)
         return entry
+
+    def write(
+        self, place: Place, path: Path, state: Document, before: LoadedFile[Any] | None = None
+    ) -> Any:
+        """The file at *path* with *state* in the place of *before*, and a copy of it."""
+        written, there = self.written(place, path, state), None
+        if before and before.broken:
+            self.set_aside(place, path)
+        elif before:
+            there = before.raw  # somebody may write without our lock
+        previous = self.previous(place.store, before, written.state) if before else None
+        place.store.write(path, written.raw, expected=there)
+        place.store.keep(path, self.copy_of(written), previous)
+        return written
 
     def set_aside(self, place: Place, path: Path) -> Path:
         """Keep what lies at *path*, which is about to be written. It stays there until then, if it can."""
@@ -416,11 +438,11 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         except StateUnreadable:
             return place.store.set_aside(path, place.stamp, move=True)
 
-    def written(self, place: Place, path: Path, state: S) -> Any:
+    def written(self, place: Place, path: Path, state: Document) -> Any:
         """The file at *path* once *state* is written; IllegalMove where it could not be read again."""
         try:
-            encoded = cast(Document, state).encode()
-            again = self.kind.parse(encoded)
+            encoded = state.encode()
+            again = self.kind.parse(encoded, lambda: state)
         except ValueError as error:
             raise IllegalMove(
                 f"the state could not be read back: {error}",

@@ -175,12 +175,12 @@ class FileKind(Generic[D, K]):
         """The file at *path*, which holds *data*; or ValidationError."""
         return self.loaded(path, raw, mtime, self.model.of_json(data))
 
-    def parse(self, raw: bytes) -> D:
-        """The state in *raw*, or ValueError."""
+    def parse(self, raw: bytes, context: Any = None) -> D:
+        """The state in *raw*, or ValueError; *context* as in `Document.of_json`."""
         data = decode_json(raw)
         if not isinstance(data, dict) or not self.has_shape(data):
             raise ValueError(f"not {self.what}")
-        return self.model.of_json(data)
+        return self.model.of_json(data, context)
 
     def from_copy(
         self, store: Store, path: Path, problems: tuple[str, ...], data: dict[str, Any] | None

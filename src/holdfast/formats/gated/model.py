@@ -129,9 +129,9 @@ class State(Document):
     }
 
     @classmethod
-    def of_json(cls, data: dict[str, Any]) -> Self:
+    def of_json(cls, data: dict[str, Any], context: Any = None) -> Self:
         """An odd word is taken for what the order of phases makes likely."""
-        state = super().of_json(data)
+        state = super().of_json(data, context)
         odd = {item["loc"] for item in state.odd}
         if ("current_phase",) in odd:
             left = (name for name in PHASES if state.phases[name].status != "approved")

@@ -207,9 +207,9 @@ class State(Document):
     _definition: Definition | None = PrivateAttr(None)
 
     @classmethod
-    def of_json(cls, data: dict[str, Any]) -> Self:
+    def of_json(cls, data: dict[str, Any], context: Any = None) -> Self:
         kind = model_of(str(data.get("workflow_type")))
-        state: Self = super(State, kind).of_json(data)  # type: ignore[assignment]
+        state: Self = super(State, kind).of_json(data, context)  # type: ignore[assignment]
         return state
 
     @property
