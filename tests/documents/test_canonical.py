@@ -608,7 +608,10 @@ ODD = {
         "feature",
         "workflow_type: expected one of planning, qa-loop, implementation, custom, found 'feature'",
     ),
-    "created_at": ("yesterday", "created_at: expected a time in ISO 8601, such as 2025-12-09T14:30:52Z, found 'yesterday'"),
+    "created_at": (
+        "yesterday",
+        "created_at: expected a time in ISO 8601, such as 2025-12-09T14:30:52Z, found 'yesterday'",
+    ),
     "context": ([], "context: expected an object, found []"),
 }
 
