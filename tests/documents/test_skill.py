@@ -677,3 +677,36 @@ def test_what_a_skill_has_noted_for_itself_comes_back(
     assert '- decisions: ["no beta"]\n' in guidance
     assert "- progress: 5/7\n" in guidance
     assert "owner" not in guidance
+
+
+def test_open_tasks_of_a_phase_that_is_left_are_named(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent was told to verify, without a word of them."""
+    data = copy.deepcopy(EXAMPLES["dev"])
+    machine = data["state_machine"]
+    machine["current_phase"] = "verification"
+    machine["phases"][2]["status"], machine["phases"][3]["status"] = "completed", "in_progress"
+    put(holdfast_project, "dev-a1b2c3d4", data)
+    told = "tasks: expected all completed, since the phase is verification, found 2, 3 open"
+    assert told in compaction_cycle().guidance
+
+
+def test_a_feature_s_file_that_is_missing_is_told_to_the_agent(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It was left out of the reading in silence."""
+    put(holdfast_project, "dev-a1b2c3d4", EXAMPLES["dev"])
+    missing = "@features/foundation/event-infrastructure.md"
+    assert f"Missing: {missing}. It is looked for" in compaction_cycle().guidance
+
+
+def test_the_pull_request_that_is_recorded_is_told(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Only that it is no longer pending was told."""
+    data = copy.deepcopy(EXAMPLES["dev"])
+    done = {"status": "completed", "pr_number": 5, "pr_url": "https://example.com/pull/5"}
+    data["checkpoints"]["pr_created"] = done
+    put(holdfast_project, "dev-a1b2c3d4", data)
+    assert "- pull request: https://example.com/pull/5\n" in compaction_cycle().guidance

@@ -278,7 +278,7 @@ def test_the_briefing_of_the_documents_tdd(holdfast_project: Project) -> None:
     assert told.next_action == (
         "Cycle 1, GREEN phase (make tests pass); tests are failing: no method named `login` found"
     )
-    assert told.reading == ()
+    assert told.reading == ("@features/auth/user-login.md",)  # which is missing
     assert dict(told.context)["last test run"] == (
         "failed at 2025-01-08T21:14:00Z, cargo test login; "
         "failing: test_login_with_valid_credentials"

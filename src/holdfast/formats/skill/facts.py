@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from holdfast.files import git
@@ -263,9 +264,11 @@ def _kept_with(state: State, inner: State | None) -> tuple[str, ...]:
 
 
 def _reading(state: State, place: Place) -> Iterator[str]:
-    """The feature's file, and those of the folder that it is one of, as far as they are in the project."""
+    """The feature's file, also where it is missing, and those of its folder; as far as they are in the project."""
     context = state.context
-    yield from _in_project(context.about_file, place)
+    about = context.about_file
+    is_missing_path = about and place.store.holds(place.root / about) and PurePath(about).suffix
+    yield from [*_in_project(about, place)] or ([f"@{about}"] if is_missing_path else [])
     for feature in context.folder_features if context.folder_mode else ():
         named = isinstance(feature, dict)
         path = feature.get("file") or feature.get("path") if named else feature
@@ -302,11 +305,20 @@ def _context(position: Position, outer: State | None) -> dict[str, Any]:
     if outer:
         facts["part of"] = f"{outer.name}, task {state.context.task_index} of {len(outer.tasks)}"
     facts["files modified"] = ", ".join(dict.fromkeys(file.path for file in state.files_modified))
+    facts["pull request"] = _pull_request(state)
     if state.context.folder_mode:
         facts["folder"] = state.context.folder_path
     noted = state.context.model_extra or {}  # by the skill, under names of its own
     own = {name: fact for name, fact in noted.items() if fact not in (None, "", [], {})}
     return own | {name: fact for name, fact in facts.items() if fact}
+
+
+def _pull_request(state: State) -> str | None:
+    """The address of the one that is recorded, else its number."""
+    known = state.checkpoints.get(PR_CREATED)
+    noted = (known.model_extra or {}) if known and known.status == "completed" else {}
+    number = noted.get("pr_number")
+    return noted.get("pr_url") or (f"#{number}" if number else None)
 
 
 def _last_run(state: State) -> str:

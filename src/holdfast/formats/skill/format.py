@@ -24,7 +24,7 @@ from holdfast.formats.engine.looking import LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.skill import facts, files, moves
 from holdfast.formats.skill.files import FoundStates, StateFile
-from holdfast.formats.skill.model import Index, State
+from holdfast.formats.skill.model import EXECUTION, Index, State
 
 _PROGRESS = re.compile(r"\d+/\d+")
 
@@ -272,6 +272,10 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
             if phase.progress is not None and not _PROGRESS.fullmatch(phase.progress):
                 there = quoted(phase.progress)
                 yield f"{where}.progress: expected done/all, such as 5/7, found {there}"
+        now = state.phase.name if state.phase else ""
+        if state.open_tasks and now in names and EXECUTION in names[: names.index(now)]:
+            left = ", ".join(map(str, state.open_tasks))
+            yield f"tasks: expected all completed, since the phase is {now}, found {left} open"
         for at, task in enumerate(state.tasks):
             if task.index != at + 1:
                 there = "nothing" if task.index is None else str(task.index)
