@@ -204,6 +204,25 @@ def test_fifty_plans_are_neither_listed_nor_asked_for_one_by_one(
     assert len(facts(holdfast_project)["plans"]) == 50
 
 
+def test_a_plan_that_cannot_be_read_hides_no_other(shop: Project) -> None:
+    """A link that leads outside; and what a file's name and text hold does not reach the terminal."""
+    (shop.root / "plans").mkdir()
+    (shop.root / "plans/link.md").symlink_to("/etc/hostname")
+    shop.write("plans/binary.md", b"\x00\xff\x1b[31m")
+    shop.write("plans/b\n\x1b[31m.md", PLAN.replace("Cart", "\x1b[31mCart"))
+    shown = shop.run("init").stdout
+    assert "PLAN.md: it looks like a plan" in shown
+    assert "plans/link.md: it declares nothing (leads outside the project)" in shown
+    assert "\x1b" not in shown
+
+
+def test_switched_off_it_says_so(shop: Project) -> None:
+    shop.write(".claude/holdfast.toml", "enabled = false\n")
+    done = shop.run("init")
+    assert "switched off, because enabled = false" in done.stderr
+    assert "No plan" not in done.stdout
+
+
 def test_in_the_home_folder_it_says_so(holdfast_project: Project) -> None:
     shown = holdfast_project.run("init", cwd=holdfast_project.home).stdout
     assert "This is your home folder." in shown

@@ -52,7 +52,8 @@ from holdfast.setup.clientsettings import Source
 from holdfast.setup.installing import Edit
 from holdfast.setup.plugin import marker
 from holdfast.setup.registration import Program
-from holdfast.text.plaintext import counted, one_line
+from holdfast.text.plaintext import clean, counted, one_line
+from holdfast.workflows import sync
 from holdfast.workflows.sync import ProjectView
 
 WHAT = ("hooks", "permission", "statusline", "skill", "follow")
@@ -174,7 +175,7 @@ def _show_project(app: App, view: ProjectView, plans: Sequence[dict[str, Any]]) 
     if more := plans[_MOST_PLANS:]:
         say()
         put(f"And {counted(len(more), 'more file')}. See: holdfast why FILE")
-    if not plans:
+    if not plans and not sync.switched_off(app.surroundings, view.place):
         say()
         put("No plan and no CLAUDE.local.md. To begin with a plan: holdfast init --plan")
     files = {found["file"] for found in plans}
@@ -379,7 +380,7 @@ def _show(offers: Iterable[Offer]) -> None:
 
 
 def _question(offer: Offer) -> str:
-    return f"{offer.what[0].upper()}{offer.what[1:]}?\n  {offer.path}"
+    return clean(f"{offer.what[0].upper()}{offer.what[1:]}?\n  {offer.path}")
 
 
 def _conclude(offers: Sequence[Offer], chosen: Sequence[Offer]) -> None:

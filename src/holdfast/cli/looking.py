@@ -240,7 +240,9 @@ def explanation(view: ProjectView, path: str) -> dict[str, Any]:
 
 def print_explanation(found: Mapping[str, Any]) -> None:
     """Print what a file is taken for; its lines are left to the caller."""
-    terminal.line(f"{found['file']}: {_VERDICTS[found['verdict']]} ({one_line(found['why'])})")
+    terminal.line(
+        f"{one_line(found['file'])}: {_VERDICTS[found['verdict']]} ({one_line(found['why'])})"
+    )
     if found["change"]:
         terminal.line(f"To have it followed: {found['change']}")
     if found["workflow"]:

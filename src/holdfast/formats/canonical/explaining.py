@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from holdfast.errors import StateUnreadable
 from holdfast.files.store import Store
 from holdfast.formats.canonical import files
 from holdfast.formats.canonical.sources import Declaration, Looked, values
@@ -35,7 +36,10 @@ def explain(store: Store, path: str) -> dict[str, Any]:
     """What the file at *path* below the root declares, and what each of its lines does to that."""
     source = files.look_at(store, path)
     verdict, said, change = _verdict(source)
-    data = store.read(store.root / path)[0]
+    try:
+        data = store.read(store.root / path)[0]
+    except StateUnreadable:  # the reason is in the source
+        data, change = b"", ""
     lines = [line._asdict() for line in _lines(data, said)]
     phase = said.phase if said else None
     return {
