@@ -78,6 +78,8 @@ def _nothing_to_do(
         why = "this bookkeeping is done with the event itself"
     elif isinstance(event, events.PreToolUse) and watching.files_meant(event.path, surroundings):
         return None
+    elif isinstance(event, events.ToolDone) and event.planning:
+        return None  # it may have written a plan that lies elsewhere
     elif event.envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
         why = "a subagent's event"
     return Decision(decided=f"nothing: {why}", idle=True) if why else idle_in(event, surroundings)
@@ -92,7 +94,8 @@ def idle_in(event: events.Event, surroundings: project.Surroundings) -> Decision
     folders = project.candidates(surroundings.cwd, surroundings.client_project, inputs)
     session = event.envelope.session
     for folder in folders:
-        plans = (*configured.plans, *surroundings.plan_mode(folder))
+        plan_mode = project.plans_below(folder, surroundings.plans_folder(folder))
+        plans = (*configured.plans, *plan_mode)
         if signs.formats_in(folder, plans, inputs):
             return None
     if sessionlog.is_known(surroundings.state_dir, session):

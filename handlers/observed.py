@@ -71,12 +71,10 @@ def _written(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decis
     path, envelope = _path(file_of(event.given), surroundings.cwd), event.envelope
     if path is None:
         return Decision()
-    if event.planning and not envelope.agent_id and watching.is_of_plan_mode(path, surroundings):
-        state_dir, session, now = surroundings.state_dir, envelope.session, clock.now()
-        sessionlog.append(state_dir, session, sessionlog.PLANNED, now, path=path)
     by = {"by": envelope.agent_id[:_TEXT]} if envelope.agent_id else {}
     sessionlog.observe(surroundings, envelope.session, clock.now(), {"file": path, **by})
-    return _follow(path, envelope, surroundings, clock)
+    is_planned = event.planning and watching.is_of_plan_mode(path, surroundings)
+    return _follow(path, envelope, surroundings, clock, planned=is_planned)
 
 
 def _tool(event: ToolDone, surroundings: Surroundings, clock: Clock) -> _Record | None:
@@ -100,10 +98,18 @@ def _path(path: str | None, cwd: str) -> str | None:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def _follow(path: str, envelope: Envelope, surroundings: Surroundings, clock: Clock) -> Decision:
+def _follow(
+    path: str,
+    envelope: Envelope,
+    surroundings: Surroundings,
+    clock: Clock,
+    *,
+    planned: bool = False,
+) -> Decision:
     """Save what the file at *path* declares now; a session that has written one works on that workflow.
 
-    A plan that nobody follows is followed by the session that has written it.
+    A plan that nobody follows is followed by the session that has written it. What was *planned* in the client's
+    plan mode may lie outside the project.
     """
     is_own = envelope.name != "FileChanged" and envelope.agent_id is None
     is_state = is_own and bool(watching.files_meant(path, surroundings))
@@ -113,7 +119,10 @@ def _follow(path: str, envelope: Envelope, surroundings: Surroundings, clock: Cl
     from holdfast.workflows import selection, sync  # noqa: PLC0415
 
     view = sync.survey(envelope.session, surroundings, clock, envelope.name)
-    name = os.path.relpath(path, view.root).replace(os.sep, "/")
+    if planned and is_own:
+        sync.note_plan(view, path)
+        view = sync.survey(envelope.session, surroundings, clock, envelope.name)
+    name = sync.below_root(view.root, path)
     adopted = next((plan for plan in view.candidates if is_own and plan.path == name), None)
     if adopted:
         sync.adopt(view, adopted)

@@ -141,6 +141,10 @@ def _without_workflow(start: Start, view: ProjectView, for_model: list[str]) -> 
     lines = [_not_restored(other) for other in left]
     # At any other start the model has forgotten nothing.
     asks = [line for other, line in zip(left, lines, strict=True) if other.standing != "ignored"]
+    # The client sends the plan of plan mode again, also where its workflow has ended.
+    planned = view.place.planned
+    ended = (other for other in view.choice().others if not other.kept and other.source == planned)
+    asks += [f"The plan {planned} is no work any more: {other.remark}" for other in ended]
     told = guidance.notes([*(asks if start.source == "compact" else ()), *for_model])
     return told, _BETWEEN.join(lines)
 

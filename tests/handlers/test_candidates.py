@@ -298,6 +298,63 @@ def test_the_file_of_plan_mode_is_not_sent_twice(
     assert ("the client itself sends it again" in cycle.guidance) == (mode == "plan")
 
 
+OPEN = "# Shop\n\n## Phase 1: Cart\n- [ ] Add\n\n## Phase 2: Till\n- [ ] Pay\n"
+
+
+@pytest.mark.parametrize("setting", ["", '{"plansDirectory": "/elsewhere/plans"}'])
+def test_a_plan_of_plan_mode_outside_the_project(
+    setting: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It is followed by the session that wrote it, whatever it says, and by no other."""
+    project = holdfast_project
+    folder = project.home / ".claude/plans"
+    if setting:
+        folder = project.home / "elsewhere/plans"
+        (project.home / ".claude").mkdir()
+        named = setting.replace("/elsewhere", f"{project.home}/elsewhere")
+        (project.home / ".claude/settings.json").write_text(named)
+    folder.mkdir(parents=True)
+    plan = folder / "quiet-fox.md"
+    plan.write_text(OPEN)
+    used(compaction_cycle, "Write", str(plan), permission_mode="plan")
+    assert active(project) == "Shop"
+    plan.write_text(OPEN.replace("[ ] Add", "[x] Add"))
+    cycle = compaction_cycle()
+    assert 'The workflow "Shop" (type custom) is in phase 2 of 2' in cycle.guidance
+    assert "the client itself sends it again" in cycle.guidance
+    assert not cycle.reading
+    (folder / "other.md").write_text(OPEN.replace("Shop", "Other"))
+    used(compaction_cycle, "Write", str(folder / "other.md"), permission_mode="default")
+    assert "Other" not in compaction_cycle().guidance
+    project.run("complete", "Shop", "--force")
+    assert f"The plan {plan} is no work any more: completed on" in compaction_cycle().guidance
+
+
+def test_a_plan_of_plan_mode_is_noticed_by_the_fast_tier(holdfast_project: Project) -> None:
+    """Where nothing is declared, what was prepared answered for it."""
+    project = holdfast_project
+    door = InSubprocess(project.environment("session-1"), str(project.root))
+    who = Session("session-1", str(project.root))
+    for _ in range(2):
+        assert door.fire_raw(encode(who.pre_compact())) == (b"", "", 0)
+    plan = project.home / ".claude/plans/quiet-fox.md"
+    plan.parent.mkdir(parents=True)
+    plan.write_text(OPEN)
+    given = {"file_path": str(plan)}
+    fields = {"tool_name": "Write", "tool_input": given, "tool_response": {}}
+    door.fire(who.payload("PostToolUse", permission_mode="plan", **fields))
+    assert active(project) == "Shop"
+
+
+def test_a_plan_that_nobody_has_begun_can_be_followed(holdfast_project: Project) -> None:
+    """With boxes that were all open, `follow` said that there was no workflow to follow."""
+    holdfast_project.write("PLAN.md", "# Shop\n\n- [ ] Add\n- [ ] Pay\n")
+    assert candidates(holdfast_project) == []
+    assert "or follow it" in holdfast_project.run("why", "PLAN.md").stdout
+    holdfast_project.run("follow", "PLAN.md")
+    assert active(holdfast_project) == "Shop"
+
+
 @pytest.mark.parametrize("folder", ["../outside", "/etc", ".", 7])
 def test_a_folder_of_plan_mode_that_is_not_below_the_root(
     folder: object, holdfast_project: Project

@@ -64,6 +64,8 @@ class _Answering:
             return said
         if said is not None or sessionlog.is_known(self.state_dir, request.session):
             return said
+        if request.name == "PostToolUse" and request.text("permission_mode") == "plan":
+            return None  # it may have written a plan that lies elsewhere
         return self._printed("", prepared.IDLE)
 
     def _of_session(self) -> bytes | None:

@@ -217,6 +217,7 @@ _VERDICTS = {
     "active": "it says that work is in progress",
     "candidate": "it looks like a plan",
     "over": "it says that work has ended",
+    "unbegun": "it does not say that work is in progress",
     "none": "it declares nothing",
 }
 

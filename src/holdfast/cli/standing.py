@@ -204,8 +204,7 @@ def start_following(app: App, view: ProjectView, name: str) -> tuple[ProjectView
     """Record that the plan *name* is followed; the project as it is then, and the plan's workflow."""
     place = view.place
     source = files.look_at(place.store, name)
-    said = source.declaration or (source.candidate and source.candidate.declaration)
-    if said is None:
+    if not (source.declaration or source.candidate or source.unbegun):
         raise IllegalMove(
             f"{name} has no workflow to follow: {source.reason}",
             hint=f"Find out why: {shlex.join(['holdfast', 'why', name])}",

@@ -71,9 +71,10 @@ class Surroundings(NamedTuple):
             played=bool(environ.get("HOLDFAST_PLAYED")),
         )
 
-    def plan_mode(self, root: str) -> tuple[str, ...]:
-        """A glob for the plans of the client's plan mode, if its settings keep them in the project at *root*."""
+    def plans_folder(self, root: str) -> str:
+        """Where the client's plan mode writes its plans. Only the user's settings may name a folder outside *root*."""
         user = self.agent_dirs.get("claude", "")
+        usual = os.path.join(user or root, "plans" if user else ".claude/plans")
         names = (".claude/settings.local.json", ".claude/settings.json")
         files = [(os.path.join(root, name), root) for name in names]
         for path, within in (*files, (os.path.join(user, "settings.json"), None)):
@@ -83,10 +84,15 @@ class Surroundings(NamedTuple):
                 )
                 folder = found.get("plansDirectory") if isinstance(found, dict) else None
                 if isinstance(folder, str):
-                    inside = os.path.relpath(os.path.join(root, folder), root).replace(os.sep, "/")
-                    is_below = inside.split("/")[0] not in {".", ".."}
-                    return (f"{glob.escape(inside)}/*.md",) if is_below else ()
-        return ()
+                    folder = os.path.normpath(os.path.join(root, folder))
+                    return folder if within is None or contains(root, folder) else usual
+        return usual
+
+
+def plans_below(root: str, folder: str) -> tuple[str, ...]:
+    """A glob for the plans in *folder*, if it lies in the project at *root*."""
+    inside = os.path.relpath(folder, root).replace(os.sep, "/")
+    return () if inside.split("/")[0] in {".", ".."} else (f"{glob.escape(inside)}/*.md",)
 
 
 class AgentVariables(NamedTuple):

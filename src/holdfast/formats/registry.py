@@ -28,7 +28,7 @@ def every() -> tuple[AnyFormat, ...]:
 def at(place: Place) -> tuple[AnyFormat, ...]:
     """Those that may have a workflow at *place*, or had one that we have a copy of."""
     there = signs.formats_in(str(place.root), place.settings.plans, place.store.inputs)
-    if ledger.load(place.store).followed:  # a plan that may lie anywhere
+    if place.planned or ledger.load(place.store).followed:  # plans that may lie anywhere
         there.add(GENERAL)
     return tuple(
         named(name)

@@ -37,6 +37,7 @@ class Session(BaseModel):
     since: InstanceOf[str] = ""  # ISO 8601: when it last changed it, or was restored into it
     follows: bool = False  # whether CLAUDE.local.md declared it then
     before: tuple[InstanceOf[str], ...] = ()  # keys of those that it worked on before
+    planned: InstanceOf[str] = ""  # the file that plan mode wrote; the client sends it again itself
 
 
 def recall(

@@ -48,7 +48,6 @@ OBSERVED = (*OF_WORKFLOW, *OF_SESSION)
 DELIVERED, WITHDRAWN = "delivered", "withdrawn"
 SINCE_DELIVERY = ("opened", "denied", "reminded")
 OFFERED = "offered"  # to the person: a plan that nobody follows
-PLANNED = "planned"  # the file that plan mode wrote; the client sends it again after a compaction
 # What comes between a compaction and the prompt that tells of it; see `agents.late`.
 LATE = ("due", "told", "compaction", "transcript")
 

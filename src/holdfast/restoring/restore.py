@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from holdfast.config.capabilities import SENT_AT, USUAL
 from holdfast.files.regular import contains
 from holdfast.formats.engine.workflow import Workflow
-from holdfast.records import sessionlog
 from holdfast.restoring import compactions, delivery, guidance, reading
 from holdfast.restoring.delivery import Delivery
 from holdfast.restoring.reading import (
     ATTACHED,
     BETWEEN,
     ONLY_NAMED,
+    OUTSIDE,
     Budget,
     Item,
     Plan,
@@ -47,11 +47,11 @@ def reading_of(view: ProjectView, workflow: Workflow, arrival: str) -> Plan:
     settings, briefing = view.place.settings, workflow.briefing
     inputs = view.place.store.inputs
     items = resolve(view.place.root, briefing.reading, settings.reading_roots, inputs)
-    planned = sessionlog.last(
-        sessionlog.content(view.state_dir, view.session), sessionlog.PLANNED
-    ).get("path")
+    planned = view.owned.planned if view.owned else ""
     items = [
-        item._replace(trouble=item.trouble or ATTACHED) if item.real == planned else item
+        item._replace(trouble=ATTACHED)
+        if item.real == planned and item.trouble in {"", OUTSIDE}
+        else item
         for item in items
     ]
     if settings.reading != "send" or arrival not in SENT_AT:

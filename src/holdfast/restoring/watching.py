@@ -74,7 +74,7 @@ def declaring(here: Surroundings) -> list[str]:
     """Globs for what may declare a workflow."""
     found = [*signs.DECLARING, *load(None, here.config_file, here.inputs).settings.plans]
     for folder in project.candidates(here.cwd, here.client_project, here.inputs):
-        found += here.plan_mode(folder)
+        found.append(f"{glob.escape(os.path.basename(here.plans_folder(folder)))}/*.md")
         # A project's own settings may name other plans; they are read only where there are any.
         if here.inputs.exists(os.path.join(folder, PROJECT_FILE)):
             found += load(folder, None, here.inputs).settings.plans
@@ -82,9 +82,10 @@ def declaring(here: Surroundings) -> list[str]:
 
 
 def is_of_plan_mode(path: str, here: Surroundings) -> bool:
-    """Whether *path* lies where the client's plan mode keeps plans in the project."""
+    """Whether *path*, whose folder is real, lies where the client's plan mode writes its plans."""
     folders = project.candidates(here.cwd, here.client_project)
-    return any(ends_like(path, plan) for folder in folders for plan in here.plan_mode(folder))
+    kept = {os.path.realpath(here.plans_folder(folder)) for folder in folders}
+    return os.path.dirname(path) in kept
 
 
 def _below(folder: str, pattern: str, search: Search, inputs: Inputs) -> list[str]:

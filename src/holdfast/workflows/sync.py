@@ -6,6 +6,7 @@ What a `ProjectView` does itself writes nothing; what writes is a function of th
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from holdfast.config import project, settings
 from holdfast.config.capabilities import Capabilities
 from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError, NewerRecord, StateOutOfReach
+from holdfast.files.regular import contains
 from holdfast.files.store import COMMAND_WAIT, HOOK_WAIT, Store
 from holdfast.formats import registry
 from holdfast.formats.engine.format import AnyFormat
@@ -154,7 +156,8 @@ def place_for(
 
     def place(root: str) -> Place:
         loaded = settings.load(root, surroundings.config_file, inputs)
-        plans = (*loaded.settings.plans, *surroundings.plan_mode(root))
+        plans_folder = surroundings.plans_folder(root)
+        plans = (*loaded.settings.plans, *project.plans_below(root, plans_folder))
         checkout = project.branch(root, inputs)
         return Place(
             Store(root, inputs),
@@ -168,6 +171,8 @@ def place_for(
             hooklog.folder(surroundings.state_dir, root) if surroundings.state_dir else None,
             cwd if branch else root,
             frozenset({owned.workflow, *owned.before} if owned and owned.root == root else ()),
+            below_root(root, owned.planned) if owned and owned.root == root else "",
+            inputs.real_path(plans_folder).replace(os.sep, "/"),
         )
 
     def present(root: str) -> bool:
@@ -190,6 +195,12 @@ def switched_off(surroundings: Surroundings, place: Place) -> str:
     if place.settings.enabled:
         return ""
     return "enabled = false is set in .claude/holdfast.toml or in your own holdfast.toml"
+
+
+def below_root(root: str, path: str) -> str:
+    """*path* relative to *root*, if it lies there, with forward slashes."""
+    inside = os.path.relpath(path, root) if contains(root, path) else path
+    return inside.replace(os.sep, "/")
 
 
 def _is_present(form: AnyFormat, place: Place) -> bool:
@@ -334,6 +345,14 @@ def adopt(view: ProjectView, plan: CandidatePlan) -> None:
     _record(view, plan.key)
 
 
+def note_plan(view: ProjectView, path: str) -> None:
+    """Record that plan mode has written the file at *path* in this session. It is followed at the next look."""
+    begin_here(view)
+    if view.owned:
+        view.owned = view.owned.model_copy(update={"planned": path})
+        touch_session(view)
+
+
 def _record(view: ProjectView, key: str, *, follows: bool = False) -> None:
     if not view.session:
         return
@@ -347,6 +366,7 @@ def _record(view: ProjectView, key: str, *, follows: bool = False) -> None:
         since=view.place.now.isoformat(),
         follows=follows,
         before=tuple(before[-_MOST_BEFORE:]),
+        planned=last.planned if last else "",
     )
     touch_session(view)
 

@@ -64,6 +64,8 @@ def _verdict(source: Looked) -> tuple[str, Declaration | None, str]:
         return "candidate", source.candidate.declaration, f"add a line {_RUNS}, or follow it"
     if source.closed:
         return "over", source.closed, f"if work goes on, change its status to {_RUNS}"
+    if source.unbegun:
+        return "unbegun", source.unbegun, f"add a line {_RUNS}, or follow it"
     if source.path == files.LOCAL:
         return "none", None, f"add lines {_FIELDS}"
     return "none", None, f"add a line {_RUNS}, and {_PHASES}"

@@ -6,6 +6,7 @@ A view is made without writing. Whoever wants to write makes it again inside the
 from __future__ import annotations
 
 import contextlib
+import posixpath
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -17,12 +18,14 @@ from typing import NamedTuple
 from holdfast import clock
 from holdfast.config.settings import PLANS
 from holdfast.errors import StateUnreadable
+from holdfast.files.store import LARGEST
 from holdfast.formats.canonical import files, matching
 from holdfast.formats.canonical.files import Edit, StateFile
 from holdfast.formats.canonical.matching import Declared, Matched
 from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.model import LastStatement, State
 from holdfast.formats.canonical.sources import Candidate, Declaration, Looked, PlanPhase
+from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.engine.looking import Found, Unusable, standing_by_age, unreadable
 from holdfast.formats.engine.workflow import BY_HAND, CandidatePlan, Place, Standing
 from holdfast.patterns import pattern
@@ -155,23 +158,41 @@ def sources(place: Place, record: Ledger, kept: Collection[str] = ()) -> list[Lo
 
     The plan of a *kept* workflow (by key) also declares it, but does not keep it active.
     """
-    looked = files.look_at_markdown(place.store, place.settings.plans, record.followed)
+    planned = {place.planned, *filter(None, map(matching.plan_of, kept))}
+    outside = {path for path in planned if posixpath.dirname(path) == place.plans_folder}
+    followed = [*record.followed, *({place.planned} - {""} - outside)]
+    looked = files.look_at_markdown(place.store, place.settings.plans, followed)
+    looked += [_plan_outside(place, path) for path in sorted(outside)]
     is_usual = set(PLANS) <= set(place.settings.plans)
     return [_weighed(source, place, record, kept, is_usual=is_usual) for source in looked]
+
+
+def _plan_outside(place: Place, path: str) -> Looked:
+    """A plan in plan mode's folder, of this session or of a workflow that is kept."""
+    try:
+        data, mtime = place.store.inputs.read_file(path, LARGEST)
+    except StateUnreadable as error:
+        return Looked(path, None, error.reason)
+    return read_plan(data, path=path, mtime=mtime)
 
 
 def _weighed(
     source: Looked, place: Place, record: Ledger, kept: Collection[str], *, is_usual: bool
 ) -> Looked:
-    is_followed = source.path in record.followed
+    is_planned = bool(place.planned) and source.path == place.planned
+    is_followed = is_planned or source.path in record.followed
     if source.declaration and is_usual and not is_followed and _LONG_TERM.search(source.path):
         candidate = Candidate("in progress, by its own words", source.declaration)
         source = source._replace(declaration=None, candidate=candidate)
+    if is_followed and source.unbegun:
+        source = source._replace(candidate=Candidate("not begun", source.unbegun))
     if source.candidate is None:
         return source
     keys = matching.group([source.candidate.declaration])[0].keys
     if is_followed or not place.own.isdisjoint(keys):
-        by = "holdfast follow" if is_followed else "this session, which works on it"
+        by = "this session, which works on it"
+        if is_followed:
+            by = "this session, in plan mode" if is_planned else "holdfast follow"
         reason = f"{source.candidate.why}; followed by {by}"
         return Looked(source.path, source.candidate.declaration, reason, source.trouble)
     if any(key in kept for key in keys):

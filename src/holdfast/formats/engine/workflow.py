@@ -137,6 +137,8 @@ class Place:
     user_folder: str | None = None  # where the user's own folder keeps what is of this project
     folder: str = ""  # the folder in the checkout of `branch`
     own: frozenset[str] = frozenset()  # keys of the workflows that the session has worked on here
+    planned: str = ""  # the plan that plan mode wrote in this session; whole, if outside the root
+    plans_folder: str = ""  # where plan mode writes its plans
 
     @property
     def root(self) -> Path:

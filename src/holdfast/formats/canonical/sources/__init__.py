@@ -70,6 +70,9 @@ class Looked(NamedTuple):
     reason: str
     trouble: str = ""  # what in it could not be understood, for the person to correct
     closed: Declaration | None = None  # what it would declare if it were not completed or cancelled
+    unbegun: Declaration | None = (
+        None  # what it declares as soon as somebody follows it, though nothing suggests that
+    )
     # Why no more than a suggestion. Beside a declaration only where that is of a workflow that is kept,
     # which counts then, but is no reason to go on with it.
     candidate: Candidate | None = None

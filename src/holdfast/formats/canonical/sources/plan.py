@@ -88,7 +88,10 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
     if word in {"completed", "cancelled"}:
         closed = plan.declared(word) if plan.to_follow else None
         return Looked(path, None, silence, closed=closed)
-    return Looked(path, None, silence, candidate=plan.candidate(word))
+    if suggestion := plan.candidate(word):
+        return Looked(path, None, silence, candidate=suggestion)
+    unbegun = plan.declared("in_progress") if plan.to_follow else None
+    return Looked(path, None, silence, unbegun=unbegun)
 
 
 class _Plan:
