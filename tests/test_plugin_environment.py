@@ -575,3 +575,18 @@ def test_the_plugin_registers_its_hooks_itself(ready: Plugin) -> None:
     done = ready.call("doctor")
     assert (done.returncode, "holdfast install" in done.stdout) == (0, False)
     assert "recorded payloads" in " ".join(done.stdout.split())
+
+
+def test_after_a_purge_the_plugins_hooks_write_nothing(ready: Plugin) -> None:
+    """Until the plugin is uninstalled they still run; the environment goes with all else."""
+    (ready.data / "setup.lock").touch()
+    ready.hook("PreCompact", more={"trigger": "manual"})
+    assert (ready.home / ".local").exists()
+    done = ready.call("uninstall", "--purge", "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "the plugin's environment" in done.stdout
+    assert not ready.data.exists()
+    for event in ("PostToolUse", "PreToolUse", "PostCompact"):
+        assert ready.hook(event, more={"tool_name": "Edit"}) == ""
+    assert not (ready.home / ".local/state/holdfast").exists()
+    assert not ready.data.exists()

@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import shutil
 import time
 from pathlib import Path
 
 import pytest
 
-from plugin import ROOT, copy_files, listing, packages, programs
+from plugin import ROOT, listing
 from realclient.client import PrintMode, run, wait_until
 from realclient.requests import first_after, words
 from realclient.sandbox import Sandbox
 from realclient.standin import StandIn, Tool, calls
-from realclient.workplace import READING, Workplace, reading_in, shell, trouble
+from realclient.workplace import READING, PluginPlace, reading_in, shell, trouble
 
 pytestmark = pytest.mark.needs("npm")
 
 UNDER_WAY = "Holdfast is being set up in the background"
-
-
-class PluginPlace(Workplace):
-    """A project of somebody who has the client and Python, and no `holdfast` on the PATH."""
-
-    def __init__(self, folder: Path, wheels: Path) -> None:
-        super().__init__(folder)
-        others = [
-            each
-            for each in os.environ["PATH"].split(os.pathsep)
-            if not shutil.which("holdfast", path=each)
-        ]
-        self._path = os.pathsep.join([str(programs(folder / "the programs")), *others])
-        self._packages = packages(wheels)
-        self.root = copy_files(folder / "the plugin")
-
-    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
-        return super().env(stand_in, **{"PATH": self._path, **self._packages, **more})
-
-    @property
-    def environments(self) -> list[Path]:
-        return sorted(self.home.glob(".claude/plugins/data/holdfast-*/env-*"))
-
-    def set_up(self, environment: Path) -> None:
-        """As if an earlier session with --plugin-dir had done it."""
-        link = self.home / ".claude/plugins/data/holdfast-inline" / environment.name
-        link.parent.mkdir(parents=True)
-        link.symlink_to(environment)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import glob
 import os
 import shlex
 import shutil
-import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,7 +21,7 @@ from holdfast.agents.clients import CLAUDE, CLIENTS, Client
 from holdfast.config.project import Surroundings, candidates
 from holdfast.errors import StateOutOfReach, StateUnreadable, StateUnwritable
 from holdfast.files import git, jsontext, ownjson
-from holdfast.files.regular import contains, read_file, read_json
+from holdfast.files.regular import read_file, read_json
 from holdfast.files.store import LARGEST, PRIVATE, Store
 from holdfast.formats.canonical import files as canonical
 from holdfast.records import sessionlog
@@ -121,23 +120,18 @@ def _in_home(here: Surroundings) -> Iterator[Remnant]:
         yield from _servers(os.path.join(folder, ".claude.json"))
     if own:
         yield from _skill(own)
-        yield from _of_plugin(here, own)
+        plugins = (source for source in clientsettings.look(here).sources() if source.plugin)
+        for source in plugins:
+            yield Remnant(source.path, f"the plugin {source.plugin}", stays=source.removal)
     if here.config_file and os.path.lexists(here.config_file):
         yield Remnant(here.config_file, "your settings", partial(_unlink, here.config_file))
     if here.state_dir and os.path.isdir(here.state_dir):
         what = "sessions, logs and prepared answers"
         yield Remnant(here.state_dir, what, partial(_remove_folder, here.state_dir))
-
-
-def _of_plugin(here: Surroundings, own: str) -> Iterator[Remnant]:
-    plugins = [source for source in clientsettings.look(here).sources() if source.plugin]
-    for source in plugins:
-        yield Remnant(source.path, f"the plugin {source.plugin}", stays=source.removal)
-    for folder in glob.glob(os.path.join(glob.escape(own), "plugins", "data", f"{NAME}-*")):
-        what, is_in_use = "the plugin's environment", contains(folder, sys.prefix)
-        stays = "the plugin uses it" if plugins or is_in_use else ""
-        if glob.glob(os.path.join(glob.escape(folder), "setup.lock")):
-            yield Remnant(folder, what, partial(_remove_folder, folder), stays)
+    # Last, since this may run from there. The plugin's hooks, which would write again, do nothing without it.
+    for folder in glob.glob(os.path.join(glob.escape(own or ""), "plugins", "data", f"{NAME}-*")):
+        if os.path.isfile(os.path.join(folder, "setup.lock")):
+            yield Remnant(folder, "the plugin's environment", partial(_remove_folder, folder))
 
 
 # In a project.

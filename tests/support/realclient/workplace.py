@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from parts import put_together
+from plugin import copy_files, packages, programs
 from realclient.client import DEADLINE, PrintMode, print_mode
 from realclient.requests import words
 from realclient.sandbox import Sandbox
@@ -85,6 +87,34 @@ class Workplace(Work):
     def client_in(self, folder: Path, binary: Path, stand_in: StandIn) -> PrintMode:
         """A client that was started somewhere else than in the project's own folder."""
         return print_mode(binary, folder, self.env(stand_in))
+
+
+class PluginPlace(Workplace):
+    """A project of somebody who has the client and Python, and no `holdfast` on the PATH."""
+
+    def __init__(self, folder: Path, wheels: Path) -> None:
+        super().__init__(folder)
+        others = [
+            each
+            for each in os.environ["PATH"].split(os.pathsep)
+            if not shutil.which("holdfast", path=each)
+        ]
+        self._path = os.pathsep.join([str(programs(folder / "the programs")), *others])
+        self._packages = packages(wheels)
+        self.root = copy_files(folder / "the plugin")
+
+    def env(self, stand_in: StandIn, **more: str) -> dict[str, str]:
+        return super().env(stand_in, **{"PATH": self._path, **self._packages, **more})
+
+    @property
+    def environments(self) -> list[Path]:
+        return sorted(self.home.glob(".claude/plugins/data/holdfast-*/env-*"))
+
+    def set_up(self, environment: Path) -> None:
+        """As if an earlier session with --plugin-dir had done it."""
+        link = self.home / ".claude/plugins/data/holdfast-inline" / environment.name
+        link.parent.mkdir(parents=True)
+        link.symlink_to(environment)
 
 
 def shell(line: str) -> Reply:
