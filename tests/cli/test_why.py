@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from holdfast.testing import Project
 
 PLAN = """# Shop
@@ -60,6 +62,7 @@ def test_what_it_says_to_change_makes_the_plan_active(holdfast_project: Project)
 
 
 def test_claude_local_md_line_by_line(holdfast_project: Project) -> None:
+    holdfast_project.write("docs/a.md", "x\n")
     holdfast_project.declare("W", phase="4/3 - Late", reading=["@docs/a.md"], reminders=["Never"])
     lines = explained(holdfast_project, "CLAUDE.local.md")["lines"]
     assert lines[3] == "workflow: W"
@@ -99,3 +102,56 @@ def test_in_words(holdfast_project: Project) -> None:
     )
     missing = holdfast_project.run("why", "gone.md", check=False)
     assert (missing.returncode, "there is no file 'gone.md'" in missing.stderr) == (1, True)
+
+
+HIDDEN = "! it stands in code, a quote or a comment, where nothing counts"
+NO_BOX = "! a box is `- [ ] what`, and `- [x] what` once it is done"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("- [?] Add\n-[ ] Pay", {5: NO_BOX, 6: NO_BOX}),
+        ("```\n- [ ] Add", {6: HIDDEN}),
+        ("## Required Reading\n- @a.md", {5: "begins: reading", 6: "! there is no file a.md"}),
+        (
+            "## Phase 1: A\n- [x] a\n## Phase 3: B\n- [ ] b\n- [ ] b",
+            {
+                5: "phase 1 of 3, done",
+                6: "done",
+                7: "phase 3 of 3, the current one",
+                8: "the next action",
+                9: "still to do",
+            },
+        ),
+    ],
+)
+def test_each_slip_in_a_plan_is_named(
+    text: str, lines: dict[int, str], holdfast_project: Project
+) -> None:
+    """A box that is none and a line in code were passed over without a word."""
+    holdfast_project.write("PLAN.md", f"# Shop\n\nStatus: in progress\n\n{text}\n")
+    said = {1: "the name: Shop", 3: "status: in progress"}
+    assert explained(holdfast_project, "PLAN.md")["lines"] == {**said, **lines}
+
+
+def test_a_status_in_a_late_quote_is_named(holdfast_project: Project) -> None:
+    holdfast_project.write(
+        "PLAN.md", "# Shop\n\n## Phase 1: A\n\n> Status: in progress\n\n- [ ] a\n"
+    )
+    assert explained(holdfast_project, "PLAN.md")["lines"][5] == HIDDEN
+
+
+def test_a_plan_that_lacks_phases_is_not_told_to_say_that_it_runs(
+    holdfast_project: Project,
+) -> None:
+    """It was told to add the status line that it has."""
+    holdfast_project.write("PLAN.md", "# Shop\n\nStatus: in progress\n\n## Cart\nwords\n")
+    change = explained(holdfast_project, "PLAN.md")["change"]
+    assert change.startswith("add phases as headings")
+    assert change.endswith("or holdfast follow PLAN.md")
+
+
+def test_front_matter_that_cannot_be_read_is_named_on_its_line(holdfast_project: Project) -> None:
+    holdfast_project.write("PLAN.md", "---\nstatus: [in progress\n---\n# Shop\n\n- [ ] a\n")
+    assert "not valid YAML" in explained(holdfast_project, "PLAN.md")["lines"][1]

@@ -346,11 +346,23 @@ def test_a_plan_of_plan_mode_is_noticed_by_the_fast_tier(holdfast_project: Proje
     assert active(project) == "Shop"
 
 
+def test_the_next_phase_of_a_plan_without_phases(holdfast_project: Project) -> None:
+    """It said that phase 1/1 is the last one."""
+    holdfast_project.write("PLAN.md", "# Shop\n\nStatus: in progress\n\n- [ ] Add\n- [ ] Pay\n")
+    done = holdfast_project.run("phase", "next", check=False)
+    assert done.returncode == 1
+    assert "no phases are known of 'Shop'" in done.stderr
+    assert "Write them into PLAN.md as `## Phase 1: Name`" in done.stderr
+    holdfast_project.run("phase", "next", "--total", "3")
+    assert status(holdfast_project)["workflow"]["briefing"]["phase"] == 2
+    assert "phase 3/3" in holdfast_project.run("phase", "next").stdout
+
+
 def test_a_plan_that_nobody_has_begun_can_be_followed(holdfast_project: Project) -> None:
     """With boxes that were all open, `follow` said that there was no workflow to follow."""
     holdfast_project.write("PLAN.md", "# Shop\n\n- [ ] Add\n- [ ] Pay\n")
     assert candidates(holdfast_project) == []
-    assert "or follow it" in holdfast_project.run("why", "PLAN.md").stdout
+    assert "or holdfast follow PLAN.md" in holdfast_project.run("why", "PLAN.md").stdout
     holdfast_project.run("follow", "PLAN.md")
     assert active(holdfast_project) == "Shop"
 

@@ -6,6 +6,7 @@ It tells what the reader made of the file, and reads nothing by rules of its own
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -16,12 +17,23 @@ from holdfast.formats.canonical.sources import Declaration, Looked, values
 from holdfast.formats.canonical.sources.document import field_of, open_document
 from holdfast.formats.canonical.sources.phase_marks import stated_status
 from holdfast.formats.canonical.sources.phases import phases_of
+from holdfast.formats.canonical.sources.plan import NOTHING_TO_FOLLOW
 from holdfast.formats.engine.markdown import Line
+from holdfast.patterns import pattern
 from holdfast.text.plaintext import decode
 
 _RUNS = "`Status: In Progress`"
 _PHASES = "phases as headings, `## Phase 1: Name`, each with boxes, `- [ ] what to do`"
 PASSED_OVER = "passed over; what there is to do is `- [ ] what`"
+_READING = "required reading"
+_HIDDEN = "it stands in code, a quote or a comment, where nothing counts"
+_BAD_BOX = pattern(r"[-*+]?\s*\[[^\[\]]?\](?!\()")
+# What would say something if it stood elsewhere: a box, or a field or a phase.
+_HIDDEN_BOX = pattern(r"[\s>]*[-*+]\s+\[[ xX]\]")
+_HIDDEN_FIELD = pattern(
+    r"[\s>]*(?:#{1,6}\s+(?:phase|step|milestone|task)\b|[*_]*(?:status|phase|workflow)\b[*_\s]*:)",
+    re.IGNORECASE,
+)
 _FIELDS = "`Workflow: Name` and `Phase: 1/3 - Name`"
 
 
@@ -40,7 +52,10 @@ def explain(store: Store, path: str) -> dict[str, Any]:
         data = store.read(store.root / path)[0]
     except StateUnreadable:  # the reason is in the source
         data, change = b"", ""
-    lines = [line._asdict() for line in _lines(data, said)]
+    lines = [line._asdict() for line in _lines(data, said, is_plan=path != files.LOCAL)]
+    for line in lines:
+        if line["understood"] == _READING and (missing := _missing(store, said, line["text"])):
+            line.update(understood="", change=f"there is no file {missing}")
     phase = said.phase if said else None
     return {
         "file": path,
@@ -58,29 +73,59 @@ def explain(store: Store, path: str) -> dict[str, Any]:
 
 def _verdict(source: Looked) -> tuple[str, Declaration | None, str]:
     """What the file is, what it declares or would declare, and what to change so that it is followed."""
+    follow = shlex.join(["holdfast", "follow", source.path])
     if source.declaration:
         return "active", source.declaration, ""
     if source.candidate:
-        return "candidate", source.candidate.declaration, f"add a line {_RUNS}, or follow it"
+        said = source.candidate.declaration
+        needs = f"a line {_RUNS}" if source.candidate.why != NOTHING_TO_FOLLOW else _PHASES
+        return "candidate", said, f"add {needs}, or {follow}"
     if source.closed:
         return "over", source.closed, f"if work goes on, change its status to {_RUNS}"
     if source.unbegun:
-        return "unbegun", source.unbegun, f"add a line {_RUNS}, or follow it"
+        return "unbegun", source.unbegun, f"add a line {_RUNS}, or {follow}"
     if source.path == files.LOCAL:
         return "none", None, f"add lines {_FIELDS}"
     return "none", None, f"add a line {_RUNS}, and {_PHASES}"
 
 
-def _lines(data: bytes, said: Declaration | None) -> Iterator[Explained]:
+def _lines(data: bytes, said: Declaration | None, *, is_plan: bool) -> Iterator[Explained]:
     """The lines that say something, or seem to; what is only prose is left out."""
-    document = open_document(data)
+    document = open_document(data, quotes=is_plan)
     if document is None:
         return
     raw = decode(data).split("\n")
-    carries = _carrying_boxes(document.lines) - phases_of(document.lines).starts
-    for line in document.lines:
+    found = list(_visible(document.lines, raw, said))
+    if document.problem:
+        found.append(Explained(1, raw[0].strip(), "", document.problem))
+    found += _hidden(document.lines, raw)
+    yield from sorted(found)
+
+
+def _hidden(lines: list[Line], raw: list[str]) -> Iterator[Explained]:
+    """Boxes, fields and phases in code and quotes, if there are none elsewhere; else they are examples."""
+    seen = {line.number for line in lines}
+    first = min(seen, default=len(raw))  # before it stands front matter
+    has_boxes = any(line.checked is not None for line in lines)
+    has_fields = any(field_of(line) for line in lines)
+    for number, text in enumerate(raw, 1):
+        if number < first or number in seen:
+            continue
+        is_box, is_field = _HIDDEN_BOX.match(text), _HIDDEN_FIELD.match(text)
+        if (is_box and not has_boxes) or (is_field and not has_fields):
+            yield Explained(number, text.strip(), "", _HIDDEN)
+
+
+def _visible(lines: list[Line], raw: list[str], said: Declaration | None) -> Iterator[Explained]:
+    carries = _carrying_boxes(lines) - phases_of(lines).starts
+    next_line = _next_line(lines, said)
+    for line in lines:
         text = raw[line.number - 1].strip() if line.number <= len(raw) else line.text
         understood, change = _understood(line, said)
+        if line.number == next_line:
+            understood, change = "the next action", ""
+        elif not understood and _BAD_BOX.match(text):
+            change = "a box is `- [ ] what`, and `- [x] what` once it is done"
         if not (understood or change) and line.number in carries:
             change = f"where it is meant as a phase, call it `{'#' * line.level} Phase N: Name`"
         if not (understood or change) and (line.item or line.cells):
@@ -103,8 +148,6 @@ def _understood(line: Line, said: Declaration | None) -> tuple[str, str]:
     if phase := _phase(line, text, said):
         return phase, ""
     if line.checked is not None:
-        if said and text == _next_action(said):
-            return "the next action", ""
         return "done" if line.checked else "still to do", ""
     if field:
         return (f"{field[0]}: {field[1]}" if field[1] else f"begins: {field[0]}"), ""
@@ -118,21 +161,35 @@ def _phase(line: Line, text: str, said: Declaration | None) -> str:
         if is_named and (line.level or line.item or line.cells) and said:
             is_current = said.phase is not None and said.phase.current == phase.number
             standing = ", done" if phase.done else ", the current one" if is_current else ""
-            return f"phase {phase.number} of {len(said.phases)}{standing}"
+            total = said.phase.total if said.phase and said.phase.total else len(said.phases)
+            return f"phase {phase.number} of {total}{standing}"
     return ""
 
 
-def _next_action(said: Declaration) -> str | None:
+def _next_line(lines: list[Line], said: Declaration | None) -> int | None:
+    """The number of the line of the next action, if it is a box."""
+    if said is None:
+        return None
     current = said.phase.current if said.phase else None
-    of_phase = (phase.next_action for phase in said.phases if phase.number == current)
-    return said.next_action or next(of_phase, None)
+    phase = next((phase for phase in said.phases if phase.number == current), None)
+    action = said.next_action or (phase.next_action if phase else None)
+    within = phase.open_lines if phase else ()
+    boxes = (line for line in lines if line.checked is False and values.spoken(line.text) == action)
+    return next((line.number for line in boxes if not within or line.number in within), None)
+
+
+def _missing(store: Store, said: Declaration | None, text: str) -> str:
+    """The file that a line requires and that is not there."""
+    named = (path.removeprefix("@") for path in (said.required_reading if said else None) or ())
+    in_line = (path for path in named if path in text)
+    return next((path for path in in_line if not store.exists(store.root / path)), "")
 
 
 def _listed(text: str, said: Declaration | None) -> str:
     if said is None:
         return ""
     if any(path.removeprefix("@") in text for path in said.required_reading or ()):
-        return "required reading"
+        return _READING
     if text in (said.key_reminders or ()):
         return "a reminder"
     return "context" if any(text.startswith(key) for key in said.context or ()) else ""

@@ -140,6 +140,13 @@ class Step(NamedTuple):
 def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
     """Take *step*, past which no open gate goes unsaid, and note what is left open."""
     here, kept = known.state.phase.current, known.state.holdfast
+    if not known.has_phases and step.number is None and step.total is None:
+        said = known.declarations[0].path
+        raise IllegalMove(
+            f"no phases are known of {known.name!r}",
+            hint=f"Write them into {said} as `## Phase 1: Name`, or say how many there are: "
+            "holdfast phase next --total N. What is done is ticked in the plan; `holdfast complete` ends the workflow.",
+        )
     moved = _to_phase(known.state, step)
     left = left_open(known, here, moved.phase.current)
     ticked = writeback.ticked(place, known, here) if step.tick else None

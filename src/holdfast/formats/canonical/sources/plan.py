@@ -32,6 +32,7 @@ from holdfast.formats.canonical.sources.words import Word
 from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
 
+NOTHING_TO_FOLLOW = "says that it runs, but has nothing to follow"
 _MOST_PATHS = 100
 _MOST_OPEN = 500
 _RUNS = {"in_progress", "blocked"}
@@ -77,8 +78,7 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
             reason = f"{said.title()} {found.place}, {plan.to_follow}"
             return Looked(path, plan.declared(word), values.joined(reason, more), more)
         silence = f"{said}, but it mentions neither phases nor a workflow"
-        why = "says that it runs, but has nothing to follow"
-        candidate = Candidate(why, plan.declared(word))
+        candidate = Candidate(NOTHING_TO_FOLLOW, plan.declared(word))
         return Looked(path, None, values.joined(silence, more), candidate=candidate)
     silence = f"its status is {found.quoted}" if found else "no status line says In Progress"
     if found and statuses.is_choice(found.value):
