@@ -270,7 +270,7 @@ def test_the_briefing_of_the_documents_dev(holdfast_project: Project) -> None:
 
 
 def test_the_briefing_of_the_documents_tdd(holdfast_project: Project) -> None:
-    """With its last error and its last run; a feature's file that is not there is not to be read."""
+    """With its last error and its last run; the feature's file is to be read, though it is missing."""
     put(holdfast_project, "tdd-b2c3b2c3", EXAMPLES["tdd"])
     told = only(place(holdfast_project)).briefing
     assert (told.phase, told.phases, told.phase_name) == (2, 4, "green")
@@ -278,7 +278,7 @@ def test_the_briefing_of_the_documents_tdd(holdfast_project: Project) -> None:
     assert told.next_action == (
         "Cycle 1, GREEN phase (make tests pass); tests are failing: no method named `login` found"
     )
-    assert told.reading == ("@features/auth/user-login.md",)  # which is missing
+    assert told.reading == ("@features/auth/user-login.md",)
     assert dict(told.context)["last test run"] == (
         "failed at 2025-01-08T21:14:00Z, cargo test login; "
         "failing: test_login_with_valid_credentials"
