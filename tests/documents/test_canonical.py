@@ -909,3 +909,21 @@ def test_what_is_completed_too_early_is_said(holdfast_project: Project) -> None:
     holdfast_project.run("start", "W", "--phases", "A,B,C,D,E,F")
     holdfast_project.run("phase", "next")
     assert "It was in phase 2/6 (B), in progress" in holdfast_project.run("complete").stdout
+
+
+def test_key_reminders_in_sentences_are_kept(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Only list items were; a rule that a person wrote as a sentence was lost."""
+    holdfast_project.write(
+        "CLAUDE.local.md",
+        "# Current Workflow State\n\nWorkflow: Payments\nPhase: 1/3 - Design\n\n"
+        "## Key Reminders\nNever push to main.\n\nKeep in mind as well:\n- Run the\n  tests\n\n"
+        "If the build is red,\nstop.\n\n## Notes\nNothing else.\n",
+    )
+    reminders = compaction_cycle().guidance.split("## Key reminders\n")[1].split("\n\n")[0]
+    assert reminders.splitlines() == [
+        "- Never push to main.",
+        "- Run the tests",
+        "- If the build is red, stop.",
+    ]

@@ -441,11 +441,12 @@ def test_required_reading_on_one_line() -> None:
     "title", ["## Key Reminders", "**Reminders**", "Remember:", "Key rules:", "### ⚠️ Key Reminders"]
 )
 def test_reminders(title: str) -> None:
-    """Items of a section; an item may go on over several lines."""
+    """Items and sentences of a section, each of which may go on over several lines; below a label, until a gap."""
     found = declared(
         f"Workflow: X\nPhase: 1/2\n\n{title}\n\n- **Never** push\n  to main\n- [ ] Status: ask\n\nProse.\n\nGate: g"
     )
-    assert found.key_reminders == ("**Never** push to main", "Status: ask")
+    sentences = ("Prose.",) if title.startswith("#") else ()
+    assert found.key_reminders == ("**Never** push to main", "Status: ask", *sentences)
     assert found.gate == "g"
 
 

@@ -223,7 +223,8 @@ class _Collector:
             else:
                 self._take_below(line)
         self.stated.reading += paths
-        self.joining = bool(inside) and self.section == "reminders" and (line.item or self.joining)
+        begins = line.item or _is_sentence(line)
+        self.joining = bool(inside) and self.section == "reminders" and (begins or self.joining)
         self.below = "" if line.level and not known else self.below
         self.previous = line.number
 
@@ -266,15 +267,15 @@ class _Collector:
             self.stated.reading += paths
 
     def _take(self, line: Line, *, goes_on: bool) -> None:
-        """A context variable, or a reminder, which may go on over several lines."""
+        """A context variable, or a reminder: an item or a sentence, which may go on over several lines."""
         reminders, context = self.stated.reminders, self.stated.context
         if self.section == "context":
             if (pair := _pair(line.text)) and len(context) < values.MOST_ITEMS:
                 context.setdefault(*pair)
-        elif line.item:
-            reminders.append(values.tidy(line.text))
-        elif goes_on:
+        elif goes_on and not line.item:
             reminders[-1] = values.tidy(f"{reminders[-1]} {line.text}")
+        elif line.item or _is_sentence(line):
+            reminders.append(values.tidy(line.text))
 
     def _take_beside(self, line: Line) -> None:
         """What no field of ours says of the workflow: a condition, or a variable such as its plan's number."""
@@ -320,6 +321,11 @@ def _is_step(line: Line, value: str) -> bool:
     """Whether a phase is a mere step of a list of checkboxes, or one that is over."""
     mark = phase_of(value).mark if line.checked is False else None
     return line.checked is not None and not (mark and mark.total)
+
+
+def _is_sentence(line: Line) -> bool:
+    """Whether a line of a section says something by itself: no path, no row of a table, and nothing that a list follows."""
+    return not (line.text.startswith("|") or line.text.endswith(":") or values.at_paths(line.text))
 
 
 def _pair(text: str) -> tuple[str, Json] | None:
