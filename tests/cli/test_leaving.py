@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -157,3 +159,21 @@ def test_purge_stands_alone(wrong: list[str], holdfast_project: Project) -> None
 def test_the_home_of_somebody_who_never_used_it(holdfast_project: Project) -> None:
     assert os.listdir(holdfast_project.root) == []
     assert "Nothing to do" in holdfast_project.run("uninstall", "--purge").stdout
+
+
+def test_without_a_home_nothing_of_the_current_folder_is_taken_for_ours(
+    holdfast_project: Project,
+) -> None:
+    """A folder that is called like that of the plugin."""
+    lock = holdfast_project.write("plugins/data/holdfast-x/setup.lock", "")
+    environment = {"PATH": os.environ["PATH"], "HOME": "relative"}
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", "uninstall", "--purge", "--yes"],
+        cwd=holdfast_project.root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lock.exists()

@@ -53,6 +53,24 @@ def test_it_is_valid_and_nothing_is_to_be_warned_of(
     assert "Validation passed" in done.stdout
 
 
+def test_the_environment_of_a_checkout_is_not_copied(binary: Path, place: PluginPlace) -> None:
+    """The client copies the folder, and does not follow a link out of it, such as make's .venv."""
+    environment = place.home / ".cache" / "holdfast" / "environment-1"
+    environment.mkdir(parents=True)
+    (environment / "large").write_bytes(b"x" * 1000)
+    (place.root / ".venv").symlink_to(environment)
+    with StandIn() as stand_in:
+        for arguments in (
+            ["marketplace", "add", str(place.root)],
+            ["install", "holdfast@holdfast"],
+        ):
+            done = run(binary, place.project, place.env(stand_in), "plugin", *arguments)
+            assert done.returncode == 0, done.stdout + done.stderr
+    copied = place.home / ".claude" / "plugins" / "cache"
+    assert list(copied.rglob("hooks.json"))
+    assert not [*copied.rglob(".venv"), *copied.rglob("large")]
+
+
 def test_from_an_empty_home_to_a_restored_workflow(
     binary: Path, place: PluginPlace, tmp_path: Path
 ) -> None:

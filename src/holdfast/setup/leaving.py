@@ -88,16 +88,20 @@ def archive(groups: list[Group], path: str) -> bool:
 
 def _projects(here: Surroundings) -> list[str]:
     """The folders where hooks ran or sessions worked, and those around the current one."""
-    state_dir = glob.escape(here.state_dir or "")
-    logs = glob.glob(os.path.join(state_dir, "projects", "*", "hook.jsonl*"))
+    logs = _matching(here.state_dir, "projects", "*", "hook.jsonl*")
     roots = [
         str(record.get("root")) for path in logs for record in ownjson.read(path, _LARGEST_LOG)
     ]
-    for path in glob.glob(os.path.join(state_dir, sessionlog.RECORDS, "*.json")):
+    for path in _matching(here.state_dir, sessionlog.RECORDS, "*.json"):
         with contextlib.suppress(StateUnreadable):
             roots.append(str(mapping(read_json(path, LARGEST)).get("root")))
     known = [*candidates(here.cwd, here.client_project), *sorted(set(roots))]
     return [root for root in dict.fromkeys(known) if os.path.isabs(root) and os.path.isdir(root)]
+
+
+def _matching(folder: str | None, *pattern: str) -> list[str]:
+    """What matches *pattern* below *folder*; nothing where that is not known."""
+    return glob.glob(os.path.join(glob.escape(folder), *pattern)) if folder else []
 
 
 def _unless_tracked(remnant: Remnant) -> Remnant:
@@ -129,7 +133,7 @@ def _in_home(here: Surroundings) -> Iterator[Remnant]:
         what = "sessions, logs and prepared answers"
         yield Remnant(here.state_dir, what, partial(_remove_folder, here.state_dir))
     # Last, since this may run from there. The plugin's hooks, which would write again, do nothing without it.
-    for folder in glob.glob(os.path.join(glob.escape(own or ""), "plugins", "data", f"{NAME}-*")):
+    for folder in _matching(own, "plugins", "data", f"{NAME}-*"):
         if os.path.isfile(os.path.join(folder, "setup.lock")):
             yield Remnant(folder, "the plugin's environment", partial(_remove_folder, folder))
 
