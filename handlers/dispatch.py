@@ -14,7 +14,7 @@ from holdfast.handlers import HANDLERS
 from holdfast.records import sessionlog
 from holdfast.restoring import watching
 
-# What else there is comes with every tool call, or twelve at a time; it is logged only when it was told something.
+# Other events come with every tool call. They are logged only if something was decided.
 _ALWAYS_LOGGED = events.PreCompact | events.SessionStart | events.PostCompact | events.Other
 # Events that count although they carry the agent_id of a subagent.
 _OF_SUBAGENTS = events.Subagent | events.ToolDone
@@ -68,37 +68,37 @@ def _has_started(
 
 
 def _nothing_to_do(
-    event: events.Event, surroundings: project.Surroundings, *, later: bool
+    event: events.Event, here: project.Surroundings, *, later: bool
 ) -> Decision | None:
     """Why there is nothing to do, found out cheaply; None when a handler has to look."""
-    why, beside = "", surroundings.capabilities.beside
+    why, beside = "", here.capabilities.beside
     if isinstance(event, events.Other):
         why = f"{event.envelope.name} is not ours"
     elif later and not (isinstance(event, events.PreCompact) and beside):
         why = "this bookkeeping is done with the event itself"
-    elif isinstance(event, events.PreToolUse) and watching.files_meant(event.path, surroundings):
+    elif isinstance(event, events.PreToolUse) and watching.files_meant(event.path, here):
         return None
     elif isinstance(event, events.ToolDone) and event.planning:
         return None  # it may have written a plan that lies elsewhere
     elif event.envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
         why = "a subagent's event"
-    return Decision(decided=f"nothing: {why}", idle=True) if why else idle_in(event, surroundings)
+    return Decision(decided=f"nothing: {why}", idle=True) if why else idle_in(event, here)
 
 
-def idle_in(event: events.Event, surroundings: project.Surroundings) -> Decision | None:
+def idle_in(event: events.Event, here: project.Surroundings) -> Decision | None:
     """Why no hook has anything to do here; *event* decides what is answered all the same."""
-    inputs = surroundings.inputs
-    configured = settings.load(None, surroundings.config_file, inputs).settings
+    inputs = here.inputs
+    configured = settings.load(None, here.config_file, inputs).settings
     if not configured.enabled:
         return Decision(decided="nothing: switched off in the user's settings", idle=True)
-    folders = project.candidates(surroundings.cwd, surroundings.client_project, inputs)
+    folders = project.candidates(here.cwd, here.client_project, inputs)
     session = event.envelope.session
     for folder in folders:
-        plan_mode = project.plans_below(folder, surroundings.plans_folder(folder))
+        plan_mode = project.plans_below(folder, here.plans_folder(folder))
         plans = (*configured.plans, *plan_mode)
         if signs.formats_in(folder, plans, inputs):
             return None
-    if sessionlog.is_known(surroundings.state_dir, session):
+    if sessionlog.is_known(here.state_dir, session):
         return None
     # What declares a workflow later on is noticed all the same.
     first = isinstance(event, events.SessionStart)

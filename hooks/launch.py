@@ -1,7 +1,7 @@
 """The entry of every hook: an answer that was prepared is printed, anything else takes the full path.
 
-Until it is known which, only what is named here is loaded, and what these modules load: the standard library, and of that
-nothing that takes longer to load than `json`. A hook for a part of the reading does without that, too: there are twelve.
+Until it is known which, only the modules below are loaded. They use the standard library alone, and nothing of it that takes
+longer to load than `json`. Hooks with --part do without `json` as well, because a restore starts twelve of them.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from holdfast.formats.engine.workflow import Briefing, Place, Workflow
 from holdfast.records import ledger, sessionlog
 from holdfast.restoring import compactions
 from holdfast.restoring.compactions import (
-    Check,
+    SummaryCheck,
     Survived,
     check,
     lost,
@@ -162,7 +162,7 @@ def test_the_check_of_a_summary(tmp_path: Path) -> None:
     where = place(tmp_path)
     end(where, "a", f"Page Work 4/10. {REMINDERS[0]}. {REMINDERS[2]}. SECRET of the talk")
     last = survived(where, workflow()).last
-    assert last == Check(
+    assert last == SummaryCheck(
         at="2026-05-04T12:00:00.000000Z",
         session="a",
         kept=4,
@@ -182,13 +182,13 @@ def test_in_words() -> None:
     many = tuple(Fact("reminder", f"r{number}") for number in range(5))
     phase = (Fact("phase", "4 of 10: SEO"),)
     assert str(Survived()) == "compactions: 0"
-    assert str(Survived(2, Check(kept=6, of=6, missing=()))) == (
+    assert str(Survived(2, SummaryCheck(kept=6, of=6, missing=()))) == (
         "compactions: 2, the last summary kept 6 of 6"
     )
-    assert str(Survived(3, Check(kept=5, of=6, missing=phase))) == (
+    assert str(Survived(3, SummaryCheck(kept=5, of=6, missing=phase))) == (
         "compactions: 3, the last summary kept 5 of 6: not the phase (4 of 10: SEO)"
     )
-    assert str(Survived(3, Check(kept=1, of=6, missing=many))).endswith(
+    assert str(Survived(3, SummaryCheck(kept=1, of=6, missing=many))).endswith(
         'not the reminder "r2", not 2 more'
     )
 

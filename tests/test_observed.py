@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from holdfast import clock
 from holdfast.workflows import observed
 from holdfast.workflows.observed import (
-    Check,
+    CheckResult,
     Frame,
     Line,
     SessionActivity,
@@ -370,7 +370,7 @@ def test_what_is_told_is_clean() -> None:
 def test_a_check_is_kept_with_its_type() -> None:
     """Also after it was written and read."""
     work = fold_work(WorkflowActivity(), [line(1, check="pytest", ok=False, code=1)], FRAME)
-    assert WorkflowActivity.decode(work.encode()).check == Check(
+    assert WorkflowActivity.decode(work.encode()).check == CheckResult(
         at=at(1), command="pytest", ok=False, code=1
     )
 

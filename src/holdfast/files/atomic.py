@@ -58,7 +58,7 @@ def replace_file(
             os.fsync(stream.fileno())
         patiently(lambda: (rename or os.replace)(temporary, path))
     except OSError as error:
-        import contextlib  # noqa: PLC0415  # a hook for a part of the reading needs none, of twelve
+        import contextlib  # noqa: PLC0415  # only after a failure; twelve hooks with --part load this module
 
         with contextlib.suppress(OSError):
             os.unlink(temporary)

@@ -39,7 +39,7 @@ _SIDE_BY_SIDE = timedelta(seconds=10)
 _Count: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=10**9)]
 
 
-class Check(BaseModel):
+class SummaryCheck(BaseModel):
     """What one summary kept."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -60,7 +60,7 @@ class Survived:
     """The compactions that a workflow has survived."""
 
     count: int = 0
-    last: Check | None = None  # the last check of a summary
+    last: SummaryCheck | None = None  # the last check of a summary
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class _Entry(BaseModel):
     created_at: str = ""
     sessions: dict[str, _Times] = {}
     earlier: _Count = 0
-    last: Check | None = None
+    last: SummaryCheck | None = None
     restores_counted: dict[str, _Count] = {}  # how far the lines of restores are
 
     @property
@@ -179,14 +179,14 @@ def lost(place: Place, workflow: Workflow) -> tuple[Fact, ...]:
     return tuple(fact for fact in summary.facts_of(workflow.briefing) if fact in last.missing)
 
 
-def check(place: Place, workflow: Workflow, session: str | None, text: str) -> Check | None:
+def check(place: Place, workflow: Workflow, session: str | None, text: str) -> SummaryCheck | None:
     """What *text*, a summary, kept of *workflow*; None when there is no text."""
     if not text.strip():
         return None
     facts = summary.facts_of(workflow.briefing)
     gone = tuple(summary.missing(facts, text))
     kept, at = len(facts) - len(gone), clock.iso(place.now)
-    return Check(at=at, session=_id(session), kept=kept, of=len(facts), missing=gone)
+    return SummaryCheck(at=at, session=_id(session), kept=kept, of=len(facts), missing=gone)
 
 
 def started(place: Place, workflow: Workflow, session: str | None, wait: float) -> list[LogLine]:
@@ -200,7 +200,7 @@ def started(place: Place, workflow: Workflow, session: str | None, wait: float) 
 
 
 def summarised(
-    place: Place, workflow: Workflow, session: str | None, found: Check | None, wait: float
+    place: Place, workflow: Workflow, session: str | None, found: SummaryCheck | None, wait: float
 ) -> Survived:
     """Record a PostCompact, and what was *found* in its summary."""
 

@@ -52,7 +52,7 @@ class Frame(NamedTuple):
     now: datetime
 
 
-class Check(BaseModel):
+class CheckResult(BaseModel):
     """The last check or test, and its result."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -73,7 +73,7 @@ class WorkflowActivity(BaseModel):
     began: str = ""  # checks before are not of the workflow
     born: str = ""  # another workflow of the same name, born later, begins anew
     files: Mapping[str, tuple[str, str]] = {}  # path -> when, by which subagent
-    check: Check | None = None
+    check: CheckResult | None = None
 
     @classmethod
     def decode(cls, value: object) -> WorkflowActivity:
@@ -166,7 +166,7 @@ def fold_work(before: WorkflowActivity, lines: Sequence[Line], frame: Frame) -> 
                 files[name] = max(files.get(name, ("", "")), (at, str(by or "")))
             case {"check": str(command)} if at >= max(work.began, last):
                 ok, code = line.get("ok"), line.get("code")
-                check = Check(
+                check = CheckResult(
                     at=at,
                     command=command,
                     ok=ok if isinstance(ok, bool) else None,

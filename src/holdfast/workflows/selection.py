@@ -1,16 +1,15 @@
 """Choosing a session's workflow, with the reason, and finding one by name. Pure: no input or output.
 
-A session gets, first hit wins:
-1. what CLAUDE.local.md has come to declare, if the session was on what that declared before;
-2. the newest state that was changed, or declared anew, since the session last worked, unless another session has it;
-3. the workflow that it last worked on: that it changed, by a command or by hand, or was restored into;
-4. where CLAUDE.local.md declares one: the newest state that was written since, by hand or by another tool, is declared
+A session gets the first of these that exists; README.md has the same list:
+1. the newest state that was changed, or declared anew, since the session last worked, unless another session has it. Before
+   that, what CLAUDE.local.md declares, if the session followed CLAUDE.local.md: it belongs to that session;
+2. the workflow that it last worked on: that it changed, by a command or by hand, or was restored into;
+3. where CLAUDE.local.md declares one: the newest state that was written since, by hand or by another tool, is declared
    nowhere, and is no other session's;
-5. the one declared now: CLAUDE.local.md before plans, the latest edited plan first;
-6. the newest by the last change of an agent or a person.
-In 5 and 6, of two that were changed at about the same time the one of the checked-out branch goes first. What
-CLAUDE.local.md declares belongs to the session that was on what that declared before. A part of another workflow
-is never chosen: that one tells it along.
+4. the one declared now: CLAUDE.local.md before plans, the latest edited plan first;
+5. the newest by the last change of an agent or a person.
+In 4 and 5, of two that were changed at about the same time the one of the checked-out branch goes first. A workflow that is
+part of another is never chosen: the briefing of the other one includes it.
 """
 
 from __future__ import annotations
