@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -112,3 +114,37 @@ def test_a_workflow_that_could_not_be_read_was_to_be_begun_again(
     assert "Input/output error" in shown.stderr
     assert "Check its owner and the disk" in shown.stderr
     assert "Start one" not in shown.stderr
+
+
+@pytest.mark.needs("setpriv")
+@pytest.mark.parametrize(
+    ("begin", "hidden", "command"),
+    [
+        ("gate start x --title X", "workflow/x/01-requirements", "gate status"),
+        ("gate start x --title X", "workflow/x/01-requirements", "gate submit"),
+        ("skill start dev x.md", ".claude/workflow-state/active/*.json", "skill phase complete"),
+        ("orchestrate start x.md -t 1.1", ".claude/agent-state.json", "orchestrate pause x"),
+    ],
+)
+def test_what_may_not_be_read_was_called_missing_or_wrong(
+    begin: str, hidden: str, command: str, holdfast_project: Project
+) -> None:
+    """A phase's folder that was closed had no status.json and no artefact; a state was to be inspected."""
+    project = holdfast_project
+    project.run(*begin.split())
+    (path,) = project.root.glob(hidden)
+    path.chmod(0)
+    # Root may read it all the same, unless it gives that up.
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] * (os.geteuid() == 0)
+    done = subprocess.run(
+        [*drop, sys.executable, "-m", "holdfast", *command.split()],
+        cwd=project.root,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    path.chmod(0o700)
+    assert done.returncode == 1
+    assert "Permission denied" in done.stderr
+    assert f"Check its owner and the disk: ls -ld {path}" in done.stderr

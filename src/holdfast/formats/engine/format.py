@@ -56,7 +56,15 @@ from holdfast.formats.engine.document import (
     odd_values,
     strictly,
 )
-from holdfast.formats.engine.looking import E, F, LoadedFile, Looking, Unusable, standing_by_age
+from holdfast.formats.engine.looking import (
+    E,
+    F,
+    LoadedFile,
+    Looking,
+    Unusable,
+    error_of,
+    standing_by_age,
+)
 from holdfast.formats.engine.workflow import (
     Briefing,
     CandidatePlan,
@@ -397,12 +405,12 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         """The workflow *key*, where it can be changed; inside the lock."""
         entry = self.find(place, key)
         if isinstance(entry, Unusable):
-            raise StateUnreadable(entry.path, entry.reason)
+            raise error_of(entry)
         if entry is None:
             raise NoSuchWorkflow("the workflow no longer exists", hint="See holdfast list.")
         for file in self.files(entry):
             if file.problems and not file.broken:
-                raise StateUnreadable(file.path, file.problems[0])
+                raise error_of(file)
         return entry
 
     def key_of(self, path: Path) -> str:

@@ -96,7 +96,7 @@ class LazyFile(LoadedFile[D]):
     def _loaded(self) -> LoadedFile[D]:
         loaded = self.__dict__["_read"]()
         if isinstance(loaded, Unusable):  # it was changed a moment ago, and has no copy
-            raise StateUnreadable(loaded.path, loaded.reason)
+            raise error_of(loaded)
         file: LoadedFile[D] = loaded
         return file
 
@@ -122,6 +122,12 @@ class Unusable:
     @property
     def is_ours(self) -> bool:
         return self.kind != "foreign"
+
+
+def error_of(file: LoadedFile[Any] | Unusable) -> StateUnreadable:
+    """The error for a command that needs *file*, which cannot be used as it stands."""
+    reason = file.reason if isinstance(file, Unusable) else file.problems[0]
+    return (StateOutOfReach if file.out_of_reach else StateUnreadable)(file.path, reason)
 
 
 @dataclass(frozen=True, eq=False)

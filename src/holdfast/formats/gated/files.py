@@ -20,7 +20,7 @@ from holdfast import clock
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.files.store import Store
 from holdfast.formats.engine.document import moment, quoted
-from holdfast.formats.engine.looking import D, FileKind, Found, K, LoadedFile, Unusable
+from holdfast.formats.engine.looking import D, FileKind, Found, K, LoadedFile, Unusable, error_of
 from holdfast.formats.gated.machine import Content, contradictions
 from holdfast.formats.gated.model import (
     PHASES,
@@ -204,7 +204,7 @@ class Feature:
     def _usable_main(self) -> LoadedFile[State]:
         main = self.main
         if isinstance(main, Unusable):
-            raise StateUnreadable(main.path, main.reason)
+            raise error_of(main)
         return main
 
     @property
@@ -296,6 +296,7 @@ def misplaced(folder: str, phase: str) -> str:
 
 def _read(store: Store, kind: FileKind[D, K], path: Path) -> K | Unusable:
     if not store.exists(path):
+        store.entries(path.parent)  # refused where the system does not show what is there
         return Unusable(path, "it is missing", "missing")
     return kind.read(store, path)
 

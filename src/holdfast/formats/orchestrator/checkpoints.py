@@ -30,7 +30,7 @@ from holdfast.files.regular import read_file
 from holdfast.files.store import LARGEST, Store
 from holdfast.formats.engine.document import iso_time
 from holdfast.formats.engine.format import Changed
-from holdfast.formats.engine.looking import Unusable, unreadable
+from holdfast.formats.engine.looking import Unusable, error_of, unreadable
 from holdfast.formats.engine.moves import move
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.orchestrator import briefing, files, learnings
@@ -161,8 +161,7 @@ def _snapshot(store: Store, which: str | None) -> StateFile:
         raise NoSuchWorkflow(f"there is no {store.relative(path)}", hint=f"There are: {there}.")
     found = files.KIND.read(store, path)
     if isinstance(found, Unusable) or found.problems:
-        reason = found.reason if isinstance(found, Unusable) else found.problems[0]
-        raise StateUnreadable(path, reason)
+        raise error_of(found)
     return found
 
 

@@ -15,14 +15,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnreadable
+from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.files import together
 from holdfast.files.fingerprints import digest
 from holdfast.files.store import COMMAND_WAIT, Store
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import iso_time, quoted, required_fields
 from holdfast.formats.engine.format import Changed, StateFormat
-from holdfast.formats.engine.looking import Found, Unusable
+from holdfast.formats.engine.looking import Found, Unusable, error_of
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Survey, Workflow
 from holdfast.formats.orchestrator import briefing, files, learnings, limits, model, moves, tasks
 from holdfast.formats.orchestrator.files import StateFile
@@ -270,7 +270,7 @@ def _refuse_taken(there: StateFile | Unusable | None) -> None:
     if isinstance(there, Unusable):
         files.refuse_foreign(there)
         if there.kind == "wrong":
-            raise StateUnreadable(there.path, there.reason)
+            raise error_of(there)
     if isinstance(there, StateFile):
         over = "Archive it first: holdfast orchestrate archive, or start --archive"
         going = (

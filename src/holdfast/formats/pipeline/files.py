@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
+from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.files.store import Store
 from holdfast.formats.engine.document import moment
 from holdfast.formats.engine.looking import (
@@ -29,6 +29,7 @@ from holdfast.formats.engine.looking import (
     LazyFile,
     LoadedFile,
     Unusable,
+    error_of,
     files_in,
 )
 from holdfast.formats.engine.workflow import Place
@@ -295,7 +296,7 @@ def find(store: Store, workflow_id: str) -> StateFile:
             continue
         file = read(store, path)
         if isinstance(file, Unusable):
-            raise StateUnreadable(path, file.reason)
+            raise error_of(file)
         if not is_session_copy(store, file):
             return file
     raise NoSuchWorkflow(

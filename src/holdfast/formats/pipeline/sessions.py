@@ -27,7 +27,6 @@ from holdfast.errors import (
     IllegalMove,
     NoSuchWorkflow,
     StateOutOfReach,
-    StateUnreadable,
     StateUnwritable,
 )
 from holdfast.files import together
@@ -35,7 +34,7 @@ from holdfast.files.regular import read_file
 from holdfast.files.store import Store
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import encoded, iso_time
-from holdfast.formats.engine.looking import Unusable
+from holdfast.formats.engine.looking import Unusable, error_of
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.pipeline import files, logs
 from holdfast.formats.pipeline.files import GLOBAL, NO_SESSION, Location, StateFile
@@ -149,14 +148,10 @@ def commit(place: Place, name: str) -> tuple[list[StateFile], list[Path]]:
 
 def _uncommitted(place: Place, location: Location) -> Iterator[StateFile]:
     """The workflows to commit, in a session whose states can all be read."""
-    relative = place.store.relative
     for file in FORMAT.at(place, location):
-        if isinstance(file, Unusable):
-            if file.is_ours:
-                raise StateUnreadable(relative(file.path), file.reason)
-        elif file.problems:
-            raise StateUnreadable(relative(file.path), file.problems[0])
-        elif file.row.committed_from_session is None:
+        if file.is_ours if isinstance(file, Unusable) else file.problems:
+            raise error_of(file)
+        if isinstance(file, StateFile) and file.row.committed_from_session is None:
             yield file
 
 

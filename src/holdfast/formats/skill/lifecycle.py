@@ -13,10 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeAlias
 
 from holdfast import clock
-from holdfast.errors import IllegalMove, StateUnreadable
+from holdfast.errors import IllegalMove
 from holdfast.files.store import COMMAND_WAIT
 from holdfast.formats.engine.document import iso_time
-from holdfast.formats.engine.looking import Unusable, untouched
+from holdfast.formats.engine.looking import Unusable, error_of, untouched
 from holdfast.formats.engine.moves import needed
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.skill import files
@@ -122,7 +122,7 @@ def _refuse_taken(place: Place, path: Path, taken: StateFile | None) -> None:
     """One that is worked on does not give way, and neither does one with a slip of the pen."""
     for lost in FORMAT.look(place).unusable:
         if lost.path == path and lost.kind == "wrong":
-            raise StateUnreadable(path, lost.reason)
+            raise error_of(lost)
     if taken:
         phase = taken.state.phase
         where = f", in phase {phase.name!r}" if phase else ""
