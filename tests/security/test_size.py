@@ -51,6 +51,9 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "boxes": lambda: b"# Plan\n\n" + b"- [ ] a\n" * 500_000,
         "headings": lambda: b"## Phase 1: a\n" * 350_000,
         "bold phases": lambda: b"# Plan\n\n**Status**: In Progress\n\n" + b"**Phase 1**: a\n" * 300_000,
+        "a heading of one bracket": lambda: b"# " + b"(" * 5_000_000,
+        "long headings of one bracket": lambda: (b"## Phase 1: " + b"(" * 1_950 + b"\n- [ ] a\n") * 2_400,
+        "long cells of one bracket": lambda: b"| a | Status |\n|---|---|\n" + (b"| b | " + b"(" * 1_900 + b" |\n") * 2_400,
         "phases with signs": lambda: "# Plan\n\n**Status**: In Progress\n\n{}".format("- ✅ Phase 1: a\n" * 270_000).encode(),
     },
     "untracked/workflow-state/w/state-w-1.json": {

@@ -16,6 +16,7 @@ from holdfast.formats.engine.markdown import MOST_LINES, Line, scan
 from holdfast.patterns import pattern
 from holdfast.text.plaintext import decode
 
+_LONGEST_TITLE = 500
 _LINE_END = pattern(r"\n")
 
 
@@ -37,9 +38,17 @@ def open_document(data: bytes, *, quotes: bool = False) -> MarkdownFile | None:
     front, body, problem = front_matter(text[: end.start()] if end else text)
     if end:
         problem = values.joined(problem, f"only its first {MOST_LINES:,} lines were read")
-    scanned = _joined(_among_boxes(list(_with_cells(scan(body, quotes=quotes)))))
+    visible = [_bounded(line) for line in scan(body, quotes=quotes)]
+    scanned = _joined(_among_boxes(list(_with_cells(visible))))
     lines = _without_quotes([part for line in scanned for part in _divided(line)])
     return MarkdownFile(_by_key(front), lines, problem)
+
+
+def _bounded(line: Line) -> Line:
+    """A line of a length that a title, a status or an item may have; only in prose may more paths stand."""
+    most = values.MOST_CHARACTERS if line.item else values.LONGEST_LINE
+    most = _LONGEST_TITLE if line.level else most
+    return line._replace(text=line.text[:most]) if len(line.text) > most else line
 
 
 # Front matter states fields in YAML, which people write loosely and strangers may write to harm.

@@ -59,11 +59,11 @@ _BARE = pattern(
     r"|(?P<han>[一二三四五六七八九十])、\s*)(?P<name>.*)"
 )
 _SUMMARY = pattern(
-    rf"\W*(?:(?:{NO_WORK}|completion|summary|results?|deliverables?|retrospective|tasks|details|status|progress)\b|and\b|&)",
+    rf"[^\w&]*+(?:(?:{NO_WORK}|completion|summary|results?|deliverables?|retrospective|tasks|details|status|progress)\b|and\b|&)",
     re.IGNORECASE,
 )
-_NO_WORK = pattern(rf"\W*(?:{NO_WORK})(?!\w)", re.IGNORECASE)
-_LATER = pattern(rf"\W*(?:{LATER})(?!\w)", re.IGNORECASE)
+_NO_WORK = pattern(rf"\W*+(?:{NO_WORK})(?!\w)", re.IGNORECASE)
+_LATER = pattern(rf"\W*+(?:{LATER})(?!\w)", re.IGNORECASE)
 
 
 class Start(NamedTuple):
@@ -151,6 +151,7 @@ _BOLD = pattern(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
 _NUMBERED_CELL = pattern(
     r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)–—-]\s*(?P<name>.*))?"
 )
+_LONGEST_STATUS = 500  # in a cell, with its remark
 _LONGEST_TITLE = 100  # of a phase that is a plain line
 _PHASE_CELL = pattern(  # "1 Design"
     r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s+(?P<name>[*_`]*[^\W\d_].*)"
@@ -247,7 +248,8 @@ def _with_cells(start: Start, cells: Mapping[str, str], own: str) -> Start:
 
 
 def status_cell(cells: Mapping[str, str]) -> str:
-    return next((cells[label] for label in _STATUS_LABELS if label in cells), "")
+    found = next((cells[label] for label in _STATUS_LABELS if label in cells), "")
+    return found[:_LONGEST_STATUS]
 
 
 def status_in_row(cells: Mapping[str, str]) -> Word | None:

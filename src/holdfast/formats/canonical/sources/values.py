@@ -141,7 +141,7 @@ def template_name(path: str) -> str | None:
 
 # Paths of required reading stand in text as @path, link, code or a bare word.
 
-_LONGEST_LINE = 50_000  # in which paths are looked for
+LONGEST_LINE = 50_000  # in which paths are looked for
 _AT_PATH = pattern(
     r"""@(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<token>(?:\\ |[^\s,])+))[\s,]*"""
 )
@@ -188,7 +188,7 @@ def resolved(raw: str, folder: str) -> str | None:
 
 def at_paths(text: str) -> list[str]:
     """The paths of a line that begins with @path, each as it is written."""
-    text = text[:_LONGEST_LINE].lstrip(f"{MARKS} ")
+    text = text.lstrip(f"{MARKS} ")
     if not text.startswith("@"):
         return []
     whole = _DESCRIPTION.split(text[: MOST_CHARACTERS + 1], maxsplit=1)[0].rstrip(f"{MARKS} ")
@@ -221,7 +221,6 @@ def listed_paths(text: str) -> list[str]:
 
 def mentioned_documents(text: str) -> Iterator[str]:
     """The markdown files that a line of prose refers to, by a link or by where they lie."""
-    text = text[:_LONGEST_LINE]
     if ".md" not in text:
         return
     yield from (target for target in _link_targets(text) if target.endswith(".md"))
