@@ -19,7 +19,7 @@ _MOST_DIGITS = 9
 
 LARGEST = 8 * 1024 * 1024  # bytes of hook input
 # Objects and lists. Brackets count in texts as well; a tool's output may have many, and none of ours is read.
-MOST_HOLDERS = 1_000_000
+_MOST_BRACKETS = 1_000_000
 _CHUNK = 1024 * 1024
 _DRAINED = 256 * _CHUNK
 
@@ -39,11 +39,6 @@ def read_stdin() -> bytes:
         if dropped > _DRAINED:
             break
     return b"".join(kept)
-
-
-def exceeds_json_limit(raw: bytes) -> bool:
-    """Whether to understand *raw* as JSON could take more room than a hook may have."""
-    return raw.count(b"{") + raw.count(b"[") > MOST_HOLDERS
 
 
 def write(stdout: bytes, stderr: bytes = b"", code: int = 0) -> int:
@@ -88,8 +83,8 @@ def parsed(raw: bytes) -> dict[str, Any]:
 
     if len(raw) > LARGEST:
         raise ValueError(f"the hook input is larger than {LARGEST} bytes")
-    if exceeds_json_limit(raw):
-        raise ValueError(f"the hook input has more than {MOST_HOLDERS:,} objects and lists")
+    if raw.count(b"{") + raw.count(b"[") > _MOST_BRACKETS:
+        raise ValueError(f"the hook input has more than {_MOST_BRACKETS:,} objects and lists")
     if not raw.strip():
         raise ValueError("the hook input is empty")
     try:

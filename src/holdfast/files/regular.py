@@ -17,7 +17,7 @@ from holdfast.files.atomic import BYTES, NO_LINK, NO_WAIT
 
 _FLAGS = os.O_RDONLY | NO_WAIT | BYTES
 _MOST_DOTS = 100  # on a line of TOML; Python's reader takes the square of a key's parts in memory
-_MOST_HOLDERS = 200_000  # objects and lists; each takes many times the room that it has in a file
+_MOST_BRACKETS = 200_000  # objects and lists; each takes many times the room that it has in a file
 DEEPEST = 64  # levels of JSON; more would break the tools that write it again
 # These tell of the file; all other errors tell of the system, and may be over in a moment.
 _WHAT_LIES_THERE = {
@@ -125,15 +125,15 @@ def has_something(path: str) -> bool:
         return False
 
 
-def holds_too_much(raw: bytes) -> bool:
+def exceeds_json_limit(raw: bytes) -> bool:
     """Whether the JSON in *raw* may have more objects and lists than there is room for."""
-    return raw.count(b"{") + raw.count(b"[") > _MOST_HOLDERS
+    return raw.count(b"{") + raw.count(b"[") > _MOST_BRACKETS
 
 
 def decode_json(raw: bytes, *, constant: Callable[[str], object] = str) -> object:
     """The JSON in *raw*; ValueError when it is none, holds too much, or is nested deeper than DEEPEST."""
-    if holds_too_much(raw):
-        raise ValueError(f"more than {_MOST_HOLDERS:,} objects and lists")
+    if exceeds_json_limit(raw):
+        raise ValueError(f"more than {_MOST_BRACKETS:,} objects and lists")
     # Python writes NaN and Infinity, which are no JSON; as text they survive being written again.
     try:
         value = json.loads(raw.decode("utf-8-sig"), parse_constant=constant)

@@ -1,7 +1,7 @@
 """What state files said when they were last read, so that a hook does not read a thousand of them again.
 
 There is one file a project, in the user's folder: what lies in a repository is not believed. Each row has
-the stamp of its file (number, size, times of the last write and the last change), and a file whose stamp
+the fingerprint of its file (number, size, times of the last write and the last change), and a file whose fingerprint
 differs is read again, so a row never has to be believed either. Only the release that wrote the rows uses
 them: another one may read the same files otherwise. Rows that are lost or damaged cost time, nothing else.
 """
@@ -13,15 +13,13 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from holdfast import __version__
 from holdfast.errors import StateUnreadable
-from holdfast.files import fingerprints
 from holdfast.files.atomic import make_private, replace_file
+from holdfast.files.fingerprints import Fingerprint, is_settled
 from holdfast.files.regular import read_file
-
-Stamp: TypeAlias = list[int]
 
 _FILE = "rows.json"
 _WORTH = 16  # so many rows have to be new, or of files that are gone, before the file is written
@@ -33,26 +31,26 @@ class RowCache:
     """The rows of one project while its files are looked at, each by the path below the root."""
 
     def __init__(self, user_folder: str | None) -> None:
-        # Only on POSIX does a stamp show every change.
+        # Only on POSIX does a fingerprint show every change.
         self._path = os.path.join(user_folder, _FILE) if user_folder and os.name == "posix" else ""
         self._known = _load(self._path) if self._path else {}
         self._seen: dict[str, list[Any]] = {}
         self._new = 0
         self._began = time.time_ns()
 
-    def recall(self, path: str, stamp: Stamp | None) -> list[Any] | None:
-        """What is known of *path*, if its file still has the same *stamp*."""
+    def recall(self, path: str, fingerprint: Fingerprint) -> list[Any] | None:
+        """What is known of *path*, if its file still has the same *fingerprint*."""
         row = self._known.get(path)
-        if stamp is None or row is None or row[0] != stamp:
+        if fingerprint is None or row is None or row[0] != fingerprint:
             return None
         self._seen[path] = row
         facts: list[Any] = row[1]
         return facts
 
-    def note(self, path: str, stamp: Stamp | None, facts: Sequence[Any]) -> None:
-        """Note the *facts*, as JSON has them, of *path*, whose *stamp* was taken before it was read."""
-        if self._path and stamp and fingerprints.is_settled(stamp, self._began):
-            self._known[path] = self._seen[path] = [stamp, list(facts)]
+    def note(self, path: str, fingerprint: Fingerprint, facts: Sequence[Any]) -> None:
+        """Note the *facts*, as JSON has them, of *path*, whose *fingerprint* was taken before it was read."""
+        if self._path and fingerprint and is_settled(fingerprint, self._began):
+            self._known[path] = self._seen[path] = [fingerprint, list(facts)]
             self._new += 1
 
     def save(self) -> None:
@@ -66,9 +64,9 @@ class RowCache:
                 replace_file(self._path, json.dumps(record).encode(), mode=0o600)
 
 
-def mtime_of(stamp: Stamp) -> float:
+def mtime_of(fingerprint: list[int]) -> float:
     """The time of the last write, as `os.stat` has it."""
-    seconds, rest = divmod(stamp[2], 1_000_000_000)
+    seconds, rest = divmod(fingerprint[2], 1_000_000_000)
     return seconds + 1e-9 * rest
 
 

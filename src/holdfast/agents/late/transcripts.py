@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast import clock
 from holdfast.agents import late
 from holdfast.agents.late import Followed
+from holdfast.files.regular import exceeds_json_limit
 from holdfast.records import sessionlog
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 32 * 1024 * 1024  # bytes that are read, and held, at once
 _LONGEST = 8 * 1024 * 1024  # bytes of a line that is understood as a whole
-_MOST_HOLDERS = 200_000  # objects and lists in it
 _BEGINNING = 256 * 1024  # bytes that are looked at of any other
 _READING = 0.5  # seconds for reading
 _PATIENCE = 1.0  # seconds for what has happened and is written some time later
@@ -163,8 +163,7 @@ def _marked(data: bytes, marker: bytes, end: int) -> Iterator[tuple[int, int]]:
 
 def _understood(data: bytes, first: int, last: int, list_in: tuple[bytes, bytes] | None) -> object:
     """The record in a line; of one that is too long, what its beginning tells where that is enough."""
-    holders = data.count(b"{", first, last) + data.count(b"[", first, last)
-    if last - first <= _LONGEST and holders <= _MOST_HOLDERS:
+    if last - first <= _LONGEST and not exceeds_json_limit(data[first:last]):
         return json.loads(data[first:last])
     if list_in and data.startswith(list_in[0], first, last):
         return _with_first(data[first : min(first + _BEGINNING, last)], *list_in)

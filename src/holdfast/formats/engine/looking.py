@@ -25,7 +25,7 @@ from holdfast.files.store import Copies, Store
 from holdfast.formats.engine.document import Document, moment, odd_values, problems_of
 from holdfast.formats.engine.workflow import Place, Standing
 from holdfast.records import ledger
-from holdfast.records.rows import Stamp, mtime_of
+from holdfast.records.rows import mtime_of
 
 D = TypeVar("D", bound=Document)
 
@@ -322,15 +322,15 @@ class Looking(ABC, Generic[E, F]):
                 # A row says nothing of where the folder leads now.
                 inside[path.parent] = store.holds(path.parent)
             name = store.relative(path)
-            mark = self.fingerprint(store, path) if inside[path.parent] else None
-            if mark and (facts := rows.recall(name, mark)) is not None:
+            fingerprint = self.fingerprint(store, path) if inside[path.parent] else None
+            if fingerprint and (facts := rows.recall(name, fingerprint)) is not None:
                 read = partial(self.read, store, path)
-                yield kind.lazy(path, mtime_of(mark), kind.row(*facts), read)
+                yield kind.lazy(path, mtime_of(fingerprint), kind.row(*facts), read)
                 continue
             entry = self.read(store, path)
             is_plain = isinstance(entry, LoadedFile) and not (entry.problems or entry.odd)
             if kind.row and is_plain:
-                rows.note(name, mark, cast(Any, entry).row)
+                rows.note(name, fingerprint, cast(Any, entry).row)
             yield entry
 
     def look(self, place: Place) -> F:
@@ -340,7 +340,7 @@ class Looking(ABC, Generic[E, F]):
             found.add(entry)
         return found
 
-    def fingerprint(self, store: Store, path: Path) -> Stamp | None:
+    def fingerprint(self, store: Store, path: Path) -> fingerprints.Fingerprint:
         """What shows that the workflow at *path* has changed; None for a link, or without rows."""
         status = store.inputs.lstat(path) if self.kind.row else None
         if status is None or stat.S_ISLNK(status.st_mode):

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from holdfast.errors import IllegalMove
-from holdfast.files.regular import holds_too_much
+from holdfast.files.regular import exceeds_json_limit
 from holdfast.formats.engine.document import moment, problems_of
 from holdfast.formats.gated.files import FOLDER
 from holdfast.formats.gated.model import APPROVED, NEEDS_REVISION, PHASES, PhaseName
@@ -124,7 +124,7 @@ def parse_comments(raw: bytes) -> list[Comment]:
 
 def _pages(raw: bytes) -> list[object]:
     """The JSON texts in *raw*, one behind the other; --paginate prints one for each page."""
-    if holds_too_much(raw):
+    if exceeds_json_limit(raw):
         raise ValueError("more objects and lists than there is room for")
     text = raw.decode("utf-8-sig").strip()
     pages: list[object] = []
