@@ -156,6 +156,26 @@ def test_a_skill_of_another_release_is_kept_beside_the_new_one(shop: Project) ->
     assert file.with_name("SKILL.md.before").read_text("utf-8") == "mine\n"
 
 
+def test_a_skill_that_leads_outside_the_project_is_neither_copied_nor_replaced(
+    shop: Project,
+) -> None:
+    """As it may come with a clone; the user's own folder may have links, to a folder of dotfiles."""
+    secret = put(shop, "secret", "mine\n")
+    for folder in (shop.root, shop.home):
+        file = folder / ".claude/skills/workflow-state/SKILL.md"
+        file.parent.mkdir(parents=True)
+        file.symlink_to(secret)
+    options = ("--yes", "--only", "skill", "--scope")
+    done = shop.run("init", *options, "project", check=False)
+    assert done.returncode == 1
+    assert "leads outside the project" in done.stdout
+    assert secret.read_text("utf-8") == "mine\n"
+    assert len(list((shop.root / ".claude/skills/workflow-state").iterdir())) == 1
+    shop.run("init", *options, "user")
+    assert "name: workflow-state" in secret.read_text("utf-8")
+    assert secret.with_name("secret.before").read_text("utf-8") == "mine\n"
+
+
 def test_broken_settings_are_told_and_the_rest_is_done(shop: Project) -> None:
     """Exit code 1, and the file is as it was."""
     file = put(shop, ".claude/settings.json", '{"model": 1, // mine\n}')

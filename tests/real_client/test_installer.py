@@ -93,7 +93,14 @@ def test_our_commands_need_no_answer_after_init(binary: Path, tmp_path: Path) ->
     found = [text for results in told() for text in results]
     assert ["The long way" in text for text in found] == [True, False, False]
     assert not (place.project / "made").exists()
+    settings = place.home / ".claude" / "settings.json"
+    value = json.loads(settings.read_text(encoding="utf-8"))
+    value["permissions"]["ask"] = ["Bash(holdfast status:*)"]
+    place.write(settings, json.dumps(value))
+    assert not any("The long way" in text for results in told() for text in results)
     place.holdfast("uninstall")
+    left = json.loads(settings.read_text(encoding="utf-8"))
+    assert left == {"permissions": {"ask": ["Bash(holdfast status:*)"]}}
     assert not any("The long way" in text for results in told() for text in results)
 
 

@@ -43,6 +43,7 @@ from holdfast.cli.looking import explanation, print_explanation, print_line
 from holdfast.cli.standing import start_following
 from holdfast.cli.terminal import can_ask, put
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable, StateUnwritable
+from holdfast.files.regular import contains
 from holdfast.formats.canonical.explaining import PASSED_OVER
 from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.engine.workflow import Workflow
@@ -282,6 +283,9 @@ def _skill(setup: Registration, *, has_plugin: bool) -> Offer:
     offer = Offer("skill", "the plugin brings it", path, "done")
     if has_plugin:
         return offer._replace(path="")
+    if setup.scope == "project" and not contains(setup.scopes.root, os.path.realpath(path)):
+        # A clone may bring such a link, to have what it leads to replaced or copied.
+        return offer._replace(what="it leads outside the project", state="wrong")
     try:
         now = skill.read(path)
     except StateUnreadable as error:

@@ -47,6 +47,7 @@ def read(path: str) -> bytes | None:
 
 def write(path: str) -> str:
     """Put the skill at *path*. What lay there is kept beside it, under the name that is returned."""
+    path = os.path.realpath(path)  # a link may lead into a folder of dotfiles
     before = read(path)
     aside = f"{path}.before" if before is not None else ""
     try:
