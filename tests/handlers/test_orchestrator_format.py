@@ -228,6 +228,21 @@ def test_the_example_of_the_document_is_told(
     assert "(stale: last sign of life" in guidance
 
 
+def test_an_agent_that_may_have_crashed_is_looked_for(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It was told as running and never to be dispatched again, beside being stale."""
+    data = example()
+    data["safety_bounds"]["max_time"] = "36500d"
+    put(holdfast_project, data)
+    guidance = compaction_cycle().guidance
+    silent = (
+        "- silent, to be looked for before it is dispatched again: task-executor on task 2.1 since"
+    )
+    assert silent in guidance
+    assert "not to be dispatched again" not in guidance
+
+
 @pytest.mark.parametrize(
     ("where", "value"),
     [

@@ -153,7 +153,7 @@ def _context(state: State, place: Place) -> Iterator[tuple[str, str]]:
         ("phase in the state file", f"{state.phase}, counted from 0"),
         *((use.what.lower(), use.text) for use in limits.uses(state, place.now)),
         ("tasks completed", f"{done} of {done + len(state.left)}"),
-        *(("running, not to be dispatched again", agent) for agent in _agents(state, place)),
+        *_agents(state, place),
         ("completed without meeting", _unmet(state)),
         ("next task", following.title if following else ""),
         ("warnings", "; ".join(state.safety_bounds.warnings)),
@@ -178,12 +178,15 @@ def _unmet(state: State) -> str:
     )
 
 
-def _agents(state: State, place: Place) -> Iterator[str]:
+def _agents(state: State, place: Place) -> Iterator[tuple[str, str]]:
     for seen in tasks.agents_seen(place.store, state):
         status, remark = seen.agent.status, seen.remark(place.now)
         line = seen.described
         line += f", {status.replace('_', ' ')}" if status != "in_progress" else ""
-        yield f"{line} ({remark})" if remark else line
+        if remark:  # it may have crashed; whoever finds that out may send another one
+            yield "silent, to be looked for before it is dispatched again", f"{line} ({remark})"
+        else:
+            yield "running, not to be dispatched again", line
 
 
 def _last_checkpoint(state: State) -> str:
