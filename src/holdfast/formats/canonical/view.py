@@ -25,7 +25,6 @@ from holdfast.formats.canonical.matching import Declared, Matched
 from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.model import LastStatement, State
 from holdfast.formats.canonical.sources import Candidate, Declaration, Looked, PlanPhase
-from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.engine.looking import Found, Unusable, standing_by_age, unreadable
 from holdfast.formats.engine.workflow import BY_HAND, CandidatePlan, Place, Standing
 from holdfast.patterns import pattern
@@ -173,6 +172,8 @@ def _plan_outside(place: Place, path: str) -> Looked:
         data, mtime = place.store.inputs.read_file(path, LARGEST)
     except StateUnreadable as error:
         return Looked(path, None, error.reason)
+    from holdfast.formats.canonical.sources.plan import read_plan  # noqa: PLC0415  # see files.py
+
     return read_plan(data, path=path, mtime=mtime)
 
 

@@ -19,14 +19,12 @@ from holdfast.formats.canonical.sources import (
 from holdfast.formats.canonical.sources.document import MarkdownFile, field_of, open_document
 from holdfast.formats.canonical.sources.notes import FieldValue, Stated, stated_in
 from holdfast.formats.canonical.sources.phase_marks import stated_status
-from holdfast.formats.canonical.sources.phases import (
-    Phases,
+from holdfast.formats.canonical.sources.phases import Phases, phases_of, steps_of
+from holdfast.formats.canonical.sources.starts import (
     is_column,
-    phases_of,
     start_of,
     status_cell,
     status_in_row,
-    steps_of,
 )
 from holdfast.formats.canonical.sources.words import Word
 from holdfast.formats.engine.markdown import Line

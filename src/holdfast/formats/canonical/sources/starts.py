@@ -1,0 +1,366 @@
+"""Which lines of a plan begin a phase: headings, lines in bold, boxes, rows of tables and items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from holdfast.formats.canonical.sources import statuses, values
+from holdfast.formats.canonical.sources.document import field_of
+from holdfast.formats.canonical.sources.phase_marks import (
+    is_range,
+    number_of,
+    phase_name,
+    plain_digits,
+)
+from holdfast.formats.canonical.sources.words import (
+    BOXES,
+    CODES,
+    COLUMNS,
+    LATER,
+    NO_WORK,
+    NUMBERS,
+    SIGNS,
+    Word,
+)
+from holdfast.formats.engine.markdown import Line
+from holdfast.patterns import pattern
+
+# How a title names a phase: "Phase 2b/4: Build ✅", "第二阶段", "M3 - Sync", "2. Build".
+
+_BEGINS = f"-–—:|([：（{''.join(SIGNS)}"  # what may stand between a number and a name
+_WORDS = "|".join(sorted(NUMBERS, key=len, reverse=True))
+_BEHIND_WORD = rf"(?=\s*(?:$|[-–—:：|(（,.*_{''.join(SIGNS)}\]]|/|of\s+[0-9a-z]))"
+_NUMBER = pattern(
+    rf"[\s_]*(?:(?:no|nr|n)[.°º]\s*)?#?-?(?:(?P<number>[0-9]{{1,4}})(?P<part>[a-z](?!\w)|(?:\.[0-9]{{1,4}})+)?"
+    rf"|(?P<word>{_WORDS})(?<![Xx]){_BEHIND_WORD}|(?<=\s)(?P<letter>[A-WYZ]){_BEHIND_WORD})"
+    rf"(?:\s*(?:/|of\s)\s*(?P<total>[0-9]{{1,4}}|(?:{_WORDS})(?!\w)))?",
+    re.IGNORECASE,
+)
+_AROUND = pattern(values.DECORATION)
+# The number may come before the noun: "第二阶段", "2단계", "1. Aşama", "1ª fase".
+_BEFORE = pattern(
+    r"(?:第\s*)?(?P<number>[0-9]{1,3}|[一二三四五六七八九十])(?:[个個]|\s*(?:[.ªº]|ère|er|e|ème|-?[йя])\s+(?=[a-zа-я]))?",
+    re.IGNORECASE,
+)
+_CODE = pattern(
+    rf"(?P<code>[{''.join(CODES.values())}])-?(?P<number>[0-9]{{1,3}})(?P<part>[a-z]|\.[0-9]{{1,3}})?(?![\w.])",
+    re.IGNORECASE,
+)
+_BARE = pattern(
+    r"(?:(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)）、–—-]\s*|(?<=\.[0-9])\s+)"
+    r"|(?P<han>[一二三四五六七八九十])、\s*)(?P<name>.*)"
+)
+_SUMMARY = pattern(
+    rf"[^\w&]*+(?:(?:{NO_WORK}|completion|summary|results?|deliverables?|retrospective|tasks|details|status|progress)\b|and\b|&)",
+    re.IGNORECASE,
+)
+IS_NO_WORK = pattern(rf"\W*+(?:{NO_WORK})(?!\w)", re.IGNORECASE)
+IS_LATER = pattern(rf"\W*+(?:{LATER})(?!\w)", re.IGNORECASE)
+
+
+class Start(NamedTuple):
+    """What the line that begins a phase says of it."""
+
+    number: int
+    name: str | None
+    total: int | None = None
+    word: Word | None = None
+    noun: str = ""  # what the plan calls it; nothing for a bare number
+    is_part: bool = False
+    is_title: bool = False  # a separator stands behind the number, and no sentence
+    boundary: Literal["heading", "item", "indent"] = "heading"  # what ends it
+
+    @property
+    def is_step(self) -> bool:
+        return statuses.nouns().get(self.noun) == "step" or self.noun in CODES["step"]
+
+
+def start_of(title: str) -> Start | None:
+    """The phase that a title names by a noun or a code and its number."""
+    title = plain_digits(title)
+    around = _AROUND.match(title)
+    at = around.end() if around else 0
+    before = statuses.split_status(title[:at])[1] if at else None
+    if numbered := _BARE.match(title, at):  # "3. Phase 2: Build"
+        inner = _start_at(title, numbered.start("name"), before)
+        if inner:
+            return inner
+    return _start_at(title, at, before)
+
+
+def _start_at(title: str, at: int, before: Word | None) -> Start | None:
+    if found := statuses.longest(statuses.nouns(), title, at):
+        end = found[0]
+        noun = title[at:end].lower()
+        match = _NUMBER.match(title, end)
+        if match is None or (noun[-1].isascii() and title[end : end + 1].isalpha()):
+            return None
+    elif match := _CODE.match(title, at):
+        noun = match["code"].lower()
+        if noun in CODES["step"] and not match["number"].startswith("0"):
+            return None
+    elif match := _BEFORE.match(title, at):
+        found = statuses.longest(statuses.nouns(), title, match.end())
+        if found is None or title[found[0] : found[0] + 1].isalnum():
+            return None
+        noun = title[match.end() : found[0]].lower()
+        return _start(match, title[found[0] :], before, noun)
+    else:
+        return None
+    rest = title[match.end() :]
+    if (rest[:1].isalnum() and rest[:1].isascii()) or is_range(rest):
+        return None
+    return _start(match, rest, before, noun)
+
+
+def _start(match: re.Match[str], rest: str, before: Word | None, noun: str) -> Start | None:
+    groups = match.groupdict()
+    rest = rest.lstrip("*_`")
+    is_title = rest.lstrip("*_` ").startswith(tuple(_BEGINS))
+    if not is_title and _SUMMARY.match(rest):
+        return None
+    name, behind = phase_name(rest)
+    letter, total = groups.get("letter"), groups.get("total")
+    number = (
+        ord(letter.upper()) - 64 if letter else number_of(groups.get("number") or groups["word"])
+    )
+    if not name and noun in statuses.nouns() and statuses.nouns()[noun] == "step":
+        name = f"{noun.title()} {number}"
+    return Start(
+        number,
+        name=name,
+        total=number_of(total) if total else None,
+        word=behind or before,
+        noun=noun,
+        is_part=groups.get("part") is not None,
+        is_title=is_title,
+    )
+
+
+# The kinds of lines that begin a phase.
+
+_BOLD = pattern(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
+_NUMBERED_CELL = pattern(
+    r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)–—-]\s*(?P<name>.*))?"
+)
+_LONGEST_STATUS = 500  # in a cell, with its remark
+_LONGEST_TITLE = 100  # of a phase that is a plain line
+_PHASE_CELL = pattern(  # "1 Design"
+    r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s+(?P<name>[*_`]*[^\W\d_].*)"
+)
+# Steps that are next come after the work, and those to reproduce are no work.
+_ANNOUNCES = pattern(
+    r"(?!.*\b(?:next|further|future|follow[\s-]?up|completed)\b)"
+    r".*(?:\b(?:phases|steps|milestones|stages|tasks|schritte|étapes|fases|etapas|pasos|passos|passi|fasi|этапы|шаги)\b|阶段|步骤|里程碑|フェーズ|手順|단계)\W*",
+    re.IGNORECASE,
+)
+_NAME_LABELS, _NUMBER_LABELS, _STATUS_LABELS = (
+    tuple(COLUMNS[kind].split(", ")) for kind in ("name", "number", "status")
+)
+
+
+def heading_start(line: Line) -> Start | None:
+    return start_of(line.text) if line.level else None
+
+
+def box_start(line: Line) -> Start | None:
+    start = start_of(line.text) if line.checked is not None else None
+    return start._replace(boundary="indent", word=_over(line.word) or start.word) if start else None
+
+
+def _over(word: str | None) -> Word | None:
+    return word if word in {"completed", "in_progress", "blocked", "cancelled", "on_hold"} else None  # type: ignore[return-value]
+
+
+def bold_start(line: Line) -> Start | None:
+    """A bold title, alone or with its status or a remark; the bold beginning of a sentence is none."""
+    match = _BOLD.match(line.text) if not line.level and line.checked is None else None
+    if match is None or (start := start_of(match["inner"])) is None:
+        return None
+    tail = match["tail"].strip()
+    word = statuses.whole_status(tail.strip(statuses.SEPARATORS))
+    if tail.strip(" :") and not word:
+        if start.name is None or tail[0] not in _BEGINS:
+            return None
+        word = statuses.split_status(tail)[1] or statuses.clause_status(tail)
+    return start._replace(word=start.word or word, boundary="item" if line.item else "heading")
+
+
+def item_start(line: Line) -> Start | None:
+    """An item or a plain line "Phase 1: Design"; "Phase 1 was hard" is a sentence."""
+    if line.level or line.checked is not None:
+        return None
+    is_sentence = len(line.text) > _LONGEST_TITLE or line.text.endswith((".", ":", ","))
+    if not line.item and (is_sentence or field_of(line)):
+        return None
+    start, titled = start_of(line.text), _BOLD.match(line.text)
+    if start is None or not start.is_title:
+        return None
+    if titled and (inner := start_of(titled["inner"])) and inner.name:
+        return None  # a phase in bold, or a sentence about one
+    return start._replace(boundary="indent")
+
+
+def row_start(line: Line) -> Start | None:
+    """A row of a table with a column for phases; for one with numbers see `_rows_of_steps`."""
+    for label, cell in reversed(
+        list((line.cells or {}).items())
+    ):  # which has the last column first
+        start = start_of(cell) if cell else None
+        numbered = _NUMBERED_CELL.fullmatch(cell) if cell and _names_phases(label) else None
+        if cell and statuses.nouns().get(label.removesuffix("s")) == "phase":
+            numbered = numbered or _PHASE_CELL.fullmatch(cell)
+        if start is None and numbered:
+            name, word = phase_name(numbered["name"] or "")
+            start = Start(
+                int(numbered["number"]),
+                name,
+                word=word,
+                is_part=bool(numbered["part"]),
+                noun="phase",
+            )
+        if start:
+            return _with_cells(start, line.cells or {}, label)
+        if label not in (*_NUMBER_LABELS, *_STATUS_LABELS):
+            return None  # only the first cell that is neither number nor status names the phase
+    return None
+
+
+def _names_phases(label: str) -> bool:
+    return statuses.longest(statuses.nouns(), label.removesuffix("s")) is not None
+
+
+def _with_cells(start: Start, cells: Mapping[str, str], own: str) -> Start:
+    if start.name is None:
+        named = [*_NAME_LABELS, *filter(_names_phases, cells)]
+        others = (cells[label] for label in named if label in cells and label != own)
+        name, word = phase_name(next(filter(None, others), ""))
+        start = start._replace(name=name, word=start.word or word)
+    return start._replace(word=status_in_row(cells) or start.word, boundary="indent")
+
+
+def status_cell(cells: Mapping[str, str]) -> str:
+    found = next((cells[label] for label in _STATUS_LABELS if label in cells), "")
+    return found[:_LONGEST_STATUS]
+
+
+def status_in_row(cells: Mapping[str, str]) -> Word | None:
+    """What the column of statuses says."""
+    status = status_cell(cells)
+    if status.casefold() in {"x", "yes"}:
+        return "completed"
+    if status.startswith("[") and status.endswith("]"):
+        return BOXES.get(status[1:-1].strip() or " ") or statuses.part_status(status)
+    return statuses.part_status(status) if status else None
+
+
+def numbered_rows(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
+    """Rows "1 | Build | done" of a table with statuses, or below a heading that speaks of phases."""
+    told = False
+    for line in lines:
+        told = bool(_ANNOUNCES.fullmatch(line.text)) if line.level else told
+        cells = line.cells or {}
+        if told or any(_names_phases(label) for label in cells):
+            label = next((label for label in _NUMBER_LABELS if label in cells), None)
+            match = _NUMBERED_CELL.fullmatch(cells[label]) if label else None
+            if match and label:
+                number, part = int(match["number"]), bool(match["part"])
+                yield (
+                    line,
+                    _with_cells(Start(number, None, is_part=part, noun="phase"), cells, label),
+                )
+
+
+def numbered_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
+    """Headings "2. Build": those below one that announces phases, or that carry boxes or a status.
+
+    Where the first two carry some, those behind them are phases as well.
+    """
+    carry = _with_work(lines)
+    announced = 0  # the level of the heading that announces them
+    listed: dict[int, bool] = {}  # by level, whether the first two carry work
+    for line in lines:
+        if not line.level:
+            continue
+        if line.level <= announced:
+            announced = 0
+        match = _BARE.match(plain_digits(line.text).lstrip("*_` " + "".join(SIGNS) + "\ufe0f"))
+        if match is None or IS_NO_WORK.match(match["name"]):
+            announced = announced or (line.level if _ANNOUNCES.fullmatch(line.text) else 0)
+            continue
+        number, carries = number_of(match["number"] or match["han"]), line.number in carry
+        if number <= 2:
+            listed[line.level] = carries and listed.get(line.level, number < 2)
+        if carries or announced or listed.get(line.level):
+            name, word = phase_name(match["name"])
+            yield line, Start(number, name, word=word, is_part=bool(match["part"]))
+
+
+def plain_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
+    """Headings that carry boxes, of the level that most of them have."""
+    carry = _with_work(lines)
+    levels = [line.level for line in lines if line.number in carry and line.level > 1]
+    level = max(levels, key=levels.count, default=0)
+    starts = (line for line in lines if line.number in carry and line.level == level)
+    for number, line in enumerate(starts, 1):
+        name, word = statuses.split_status(line.text)
+        yield line, Start(number, name, word=word)
+
+
+def _with_work(lines: list[Line]) -> dict[int, bool]:
+    """The headings that carry boxes or a status, outside of boards and of what is no work, by number."""
+    found: dict[int, bool] = {}
+    aside, heading = 0, None
+    for line in lines:
+        if line.level:
+            if line.level <= aside:
+                aside = 0
+            heading = None
+            if not aside and (
+                IS_NO_WORK.match(line.text) or IS_LATER.match(line.text) or is_column(line)
+            ):
+                aside = line.level
+            elif not aside:
+                heading = line
+                if statuses.split_status(line.text)[1]:
+                    found[line.number] = True
+        elif heading and line.checked is not None:
+            found[heading.number] = True
+    return found
+
+
+def is_column(line: Line) -> bool:
+    """Whether a heading is nothing but a status, as the column of a board is."""
+    return bool(line.level and statuses.whole_status(line.text))
+
+
+def bold_items(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
+    """Items or lines "**Build**" that have boxes below, or a status behind."""
+    number, title, name, word = 0, None, "", None
+    for line in [*lines, Line(0, "", 1)]:
+        is_plain = line.checked is None and not line.level and not field_of(line)
+        match = _BOLD.match(line.text) if is_plain else None
+        if title and line.checked is not None and (line.indent > title.indent or not title.item):
+            number += 1
+            yield (
+                title,
+                Start(number, name, word=word, boundary="item" if title.item else "heading"),
+            )
+            title = None
+        if line.level:
+            title = None
+        if match:
+            tail = match["tail"].strip(statuses.SEPARATORS)
+            word = statuses.whole_status(tail) if tail else None
+            name = statuses.split_status(match["inner"])[0]
+            is_label = match["inner"].endswith(":") or IS_NO_WORK.match(name) or (tail and not word)
+            title = None if is_label else line
+            if title and word:
+                number += 1
+                yield (
+                    title,
+                    Start(number, name, word=word, boundary="item" if line.item else "heading"),
+                )
+                title = None
