@@ -212,7 +212,7 @@ def _scope_in_use(app: App) -> Scope:
 def _offers(app: App, view: ProjectView, setup: Registration) -> Iterator[Offer]:
     plugin = next((source for source in setup.scopes.sources() if source.plugin), None)
     has_plugin = plugin is not None or marker.is_ours(sys.prefix)
-    yield _hooks(setup, has_plugin=has_plugin)  # the first, as `_conclude` knows
+    yield _hooks(setup, has_plugin=has_plugin)
     yield _permission(setup)
     yield _status_line(setup, plugin, has_plugin=has_plugin)
     yield _skill(setup, has_plugin=has_plugin)
@@ -389,7 +389,8 @@ def _conclude(offers: Sequence[Offer], chosen: Sequence[Offer]) -> None:
     left = [offer for offer in offers if offer.state == "open"]
     if any(offer.state == "wrong" for offer in offers):
         say_aside("repair what is wrong, and run the command again")
-    if any(offer.name == "hooks" for offer in chosen) and offers[0].state == "done":
+    done = {offer.name for offer in offers if offer.state == "done"}
+    if "hooks" in done.intersection(offer.name for offer in chosen):
         tell_what_comes_next(CLAUDE)
     if chosen:
         return
