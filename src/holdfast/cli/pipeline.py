@@ -176,7 +176,8 @@ def next_step(app: App, as_json: bool, name: str | None) -> None:
 
 
 def _row(label: str, number: int | None, name: str | None, stands: str) -> None:
-    put(f"{number} {one_line(name or '')}, {stands}", lead=f"  {label:<9}")
+    step = f"{number} {one_line(name)}" if name else number
+    put(f"{step}, {stands}", lead=f"  {label:<9}")
 
 
 @pipeline.command()
