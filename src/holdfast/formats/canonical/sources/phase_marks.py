@@ -22,7 +22,7 @@ _SEPARATED = pattern(rf"\s*(?:$|[-–—:|,.(\[{values.SYMBOLS}])")
 _COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten"
 _NUMBER = f"(?:[0-9]++|(?:{_COUNTS})(?![a-z]))"
 _PART = r"(?:\.[0-9]+|[a-z](?![^\W_]))?"  # a phase "2.1" or "2b" is a part of phase 2
-_OF = rf"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:{'|'.join(OF)})\s++)"
+_OF = rf"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:{OF.replace(', ', '|')})\s++)"
 _RANGE = r"(?:and|to|or|und|bis|oder|et|ou|y|o|e|i|и|do|til|thru|vs|plus|x)"
 _TWO = pattern(
     rf"{_PHASE}(?P<current>{_NUMBER}){_PART}{_OF}#?(?P<total>{_NUMBER})\)?"

@@ -338,29 +338,23 @@ def is_column(line: Line) -> bool:
 
 def bold_items(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
     """Items or lines "**Build**" that have boxes below, or a status behind."""
-    number, title, name, word = 0, None, "", None
-    for line in [*lines, Line(0, "", 1)]:
+    found: list[tuple[Line, str, Word | None]] = []
+    title, name = None, ""  # of which the boxes may follow
+    for line in lines:
+        if title and line.checked is not None and (line.indent > title.indent or not title.item):
+            found.append((title, name, None))
+            title = None
         is_plain = line.checked is None and not line.level and not field_of(line)
         match = _BOLD.match(line.text) if is_plain else None
-        if title and line.checked is not None and (line.indent > title.indent or not title.item):
-            number += 1
-            yield (
-                title,
-                Start(number, name, word=word, boundary="item" if title.item else "heading"),
-            )
-            title = None
-        if line.level:
-            title = None
         if match:
             tail = match["tail"].strip(statuses.SEPARATORS)
             word = statuses.whole_status(tail) if tail else None
             name = statuses.split_status(match["inner"])[0]
             is_label = match["inner"].endswith(":") or IS_NO_WORK.match(name) or (tail and not word)
-            title = None if is_label else line
-            if title and word:
-                number += 1
-                yield (
-                    title,
-                    Start(number, name, word=word, boundary="item" if line.item else "heading"),
-                )
-                title = None
+            if word and not is_label:
+                found.append((line, name, word))
+            title = None if word or is_label else line
+        elif line.level:
+            title = None
+    for number, (title, name, word) in enumerate(found, 1):
+        yield title, Start(number, name, word=word, boundary="item" if title.item else "heading")

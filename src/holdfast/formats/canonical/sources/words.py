@@ -16,7 +16,6 @@ follow, a *candidate* if only its ticks or phases suggest it, and else no plan.
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Literal, TypeAlias
 
 Word: TypeAlias = Literal[
@@ -206,33 +205,14 @@ LATER = (
 )
 
 # "4 of 10"
-OF = (
-    "of",
-    "out of",
-    "von",
-    "van",
-    "de",
-    "di",
-    "su",
-    "sur",
-    "z",
-    "ze",
-    "af",
-    "av",
-    "od",
-    "din",
-    "из",
-    "do",
-)
+OF = "of, out of, von, van, de, di, su, sur, z, ze, af, av, od, din, из, do"
+# "Phase X" is any phase, so there is no ten among the Roman ones.
 NUMBERS = {
-    **dict(
-        zip(
-            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
-            count(1),
-            strict=False,
-        )
-    ),
-    # "Phase X" is any phase.
-    **dict(zip(["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"], count(1), strict=False)),
-    **dict(zip("一二三四五六七八九十", count(1), strict=False)),
+    word: number
+    for words in (
+        "one two three four five six seven eight nine ten",
+        "i ii iii iv v vi vii viii ix",
+        "一 二 三 四 五 六 七 八 九 十",
+    )
+    for number, word in enumerate(words.split(), 1)
 }
