@@ -308,9 +308,12 @@ def _context(position: Position, outer: State | None) -> dict[str, Any]:
     facts["pull request"] = _pull_request(state)
     if state.context.folder_mode:
         facts["folder"] = state.context.folder_path
-    noted = state.context.model_extra or {}  # by the skill, under names of its own
-    own = {name: fact for name, fact in noted.items() if fact not in (None, "", [], {})}
-    return own | {name: fact for name, fact in facts.items() if fact}
+    known = {name: fact for name, fact in facts.items() if fact}
+    # What the skill has noted under names of its own comes last: it may be long, and a long list is cut.
+    for name, fact in (state.context.model_extra or {}).items():
+        if fact not in (None, "", [], {}):
+            known.setdefault(name, fact)
+    return known
 
 
 def _pull_request(state: State) -> str | None:
