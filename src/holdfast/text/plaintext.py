@@ -20,7 +20,7 @@ _UNSAFE = re.compile(
 )
 # Terminal escapes go whole, so that "\x1b[31mred" becomes "red" and not "[31mred".
 # A title that is not ended on its line is text; of that only the escape itself goes.
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256}(?:\x07|\x1b\\))")
+_ESCAPE = pattern(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256}(?:\x07|\x1b\\))")
 # A closing tag could end the element that the client wraps hook text in, and an opening one could
 # start one of the client's own. Their "<" is replaced, not removed: removing one tag may join the
 # halves of another.
@@ -34,24 +34,28 @@ _CLIENT_TAGS: tuple[str, ...] = (
 _UNHYPHENED_TAGS = tuple(tag.replace("-", "") for tag in _CLIENT_TAGS)
 # What a reader may pass over between the letters of a tag, and what may stand for its dash.
 _INVISIBLE = "\u00ad\u034f\u180b-\u180e\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff"
-_TAG = re.compile(rf"<(?=[\s/{_INVISIBLE}]*([A-Za-z][^<>]{{0,80}}))")
-_PASSED_OVER = re.compile(f"[{_INVISIBLE}]+")
+_TAG = pattern(rf"<(?=[\s/{_INVISIBLE}]*([A-Za-z][^<>]{{0,80}}))")
+_PASSED_OVER = pattern(f"[{_INVISIBLE}]+")
 _SOFT_HYPHEN = "\u00ad"  # read as a hyphen or as nothing
-_DASHES = re.compile("[_ \u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
-_CLOSING_TAG = re.compile(r"<(?=\s*/\s*[A-Za-z])")
+_DASHES = pattern("[_ \u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
+_CLOSING_TAG = pattern(r"<(?=\s*/\s*[A-Za-z])")
 _SPACE = re.compile(r"\s+")
 _INTEGER = pattern(r"0|-?[1-9][0-9]{0,17}")
 
 
 def clean(text: str) -> str:
     """Several lines of text without what could steer a terminal or break out of a wrapper."""
-    return _CLOSING_TAG.sub("‹", quoted(text))
+    text = quoted(text)
+    return _CLOSING_TAG.sub("‹", text) if "<" in text else text
 
 
 def quoted(text: str) -> str:
     """The text of a whole file, cleaned for sending. It keeps closing tags, of which some files consist."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _TAG.sub(_unless_harmless, _UNSAFE.sub("", _ESCAPE.sub("", text)))
+    if "\x1b" in text:
+        text = _ESCAPE.sub("", text)
+    text = _UNSAFE.sub("", text)
+    return _TAG.sub(_unless_harmless, text) if "<" in text else text
 
 
 def _unless_harmless(tag: re.Match[str]) -> str:
