@@ -61,7 +61,7 @@ def warm() -> Iterator[Warm]:
 
 @pytest.fixture(autouse=True, scope="session")
 def warm_processes(warm: Warm) -> Iterator[None]:
-    """Commands and hooks of the fixtures are real processes, forked from one that has loaded everything.
+    """Commands and hooks of the fixtures run in a process that has loaded everything, one after the other.
 
     A second one at the same time, or one that asks for a changed interpreter, is started in the usual way.
     """
@@ -79,7 +79,9 @@ def warm_processes(warm: Warm) -> Iterator[None]:
             return cold(arguments, cwd, environment, stdin, timeout)
         with contextlib.ExitStack() as stack:
             stack.callback(one_at_a_time.release)
-            done = warm.run(arguments, cwd=cwd, environment=environment, stdin=stdin)
+            done = warm.run(
+                arguments, cwd=cwd, environment=environment, stdin=stdin, shared=True
+            )
         words = ["holdfast", *arguments]
         return subprocess.CompletedProcess(words, done.code, done.said, done.complaint)
 

@@ -2,6 +2,9 @@
 
 Such a process differs from one that was started in nothing but that its imports are behind it. It may
 be held before its first step, until strace is attached to it.
+
+Half of what it takes is to copy memory. Runs that need no process of their own share one: each has its own arguments,
+folder, environment and streams, and what it remembers of the one before is dropped. The MCP server works like that, too.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ _SET_PTRACER = (
     0x59616D61  # see prctl(2): where Yama is strict, strace may attach to its children only
 )
 _PATIENCE = 60.0  # seconds; whatever takes longer hangs
+_MOST_RUNS = 200  # that share a process, since it collects no garbage
 
 
 class Ended(NamedTuple):
@@ -88,10 +92,11 @@ class Warm:
         stdin: bytes = b"",
         terminal: str | None = None,
         held: Callable[[int], None] | None = None,
+        shared: bool = False,
     ) -> Ended:
         """Run `holdfast` with *arguments*; *held* gets the process before its first step, and lets it go.
 
-        What it says to a *terminal* is for whoever has its other end.
+        What it says to a *terminal* is for whoever has its other end. A *shared* process was used before, and will be again.
         """
         with tempfile.TemporaryDirectory() as folder:
             streams = [Path(folder, name) for name in ("stdin", "stdout", "stderr")]
@@ -102,6 +107,7 @@ class Warm:
                 "environment": dict(environment),
                 "streams": [terminal or str(path) for path in streams],
                 "held": held is not None,
+                "shared": shared,
             }
             assert self._server.stdin
             self._server.stdin.write(json.dumps(request).encode() + b"\n")
@@ -153,14 +159,65 @@ def _serve() -> None:
     _load_everything()
     libc = ctypes.CDLL(None)
     _say("ready")
+    runner: _Runner | None = None
     for line in sys.stdin.buffer:
         request = json.loads(line)
+        if request["shared"]:
+            runner = runner or _Runner(libc)
+            _say(runner.pid)
+            code = runner.run(line)
+            if code is None or runner.runs == _MOST_RUNS:
+                ended = runner.end()
+                code, runner = ended if code is None else code, None
+            _say(code)
+            continue
         pid = os.fork()
         if pid == 0:
             os._exit(_become(request, libc))
         _say(pid)
         _, status = os.waitpid(pid, 0)
         _say(os.waitstatus_to_exitcode(status))
+
+
+class _Runner:
+    """The process that shared runs have, one after the other."""
+
+    def __init__(self, libc: ctypes.CDLL) -> None:
+        self.runs = 0
+        (asked, self._ask), (self._answers, answer) = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self._ask)
+            os.close(self._answers)
+            with open(asked, "rb") as requests:
+                for line in requests:
+                    _forget()
+                    code = _become(json.loads(line), libc)
+                    os.write(answer, b"%d\n" % (code & 0xFF))
+            os._exit(0)
+        os.close(asked)
+        os.close(answer)
+
+    def run(self, request: bytes) -> int | None:
+        """The exit code; None where the process has ended with it."""
+        self.runs += 1
+        os.write(self._ask, request)
+        code = os.read(self._answers, 20)
+        return int(code) if code else None
+
+    def end(self) -> int:
+        os.close(self._ask)
+        os.close(self._answers)
+        _, status = os.waitpid(self.pid, 0)
+        return os.waitstatus_to_exitcode(status)
+
+
+def _forget() -> None:
+    """What a process remembers of waits in vain."""
+    from holdfast.files import regular, store
+
+    store._given_up.clear()
+    regular._in_vain.clear()
 
 
 def _say(what: object) -> None:
