@@ -103,8 +103,16 @@ def test_a_terminal_gets_colour_and_a_pipe_does_not(
     assert ESCAPE.sub("", shown) == piped
 
 
-@pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"NO_COLOR": "0"}, {"TERM": "dumb"}])
-@pytest.mark.parametrize("command", ["status", "list", "demo"])
+REFUSALS = [{"NO_COLOR": "1"}, {"NO_COLOR": "0"}, {"TERM": "dumb"}]
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        *((command, more) for command in ("status", "list") for more in REFUSALS),
+        ("demo", REFUSALS[0]),  # which takes two seconds
+    ],
+)
 def test_colour_can_be_refused(
     command: str, more: dict[str, str], blocked: Project, on_terminal: OnTerminal
 ) -> None:
