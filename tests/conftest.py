@@ -79,9 +79,7 @@ def warm_processes(warm: Warm) -> Iterator[None]:
             return cold(arguments, cwd, environment, stdin, timeout)
         with contextlib.ExitStack() as stack:
             stack.callback(one_at_a_time.release)
-            done = warm.run(
-                arguments, cwd=cwd, environment=environment, stdin=stdin, shared=True
-            )
+            done = warm.run(arguments, cwd=cwd, environment=environment, stdin=stdin, shared=True)
         words = ["holdfast", *arguments]
         return subprocess.CompletedProcess(words, done.code, done.said, done.complaint)
 
