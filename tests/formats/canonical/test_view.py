@@ -93,3 +93,13 @@ def test_states_are_listed_by_their_names(tmp_path: Path) -> None:
         "c/state-b-2.json",
     ]
     assert not files.paths(Store(base))
+
+
+def test_a_total_of_a_thousand_million_hung_the_hook(tmp_path: Path) -> None:
+    """It is compared with the phases of the plan, which has one."""
+    (tmp_path / "PLAN.md").write_text(
+        "# Shop\n\n**Status**: In Progress\n\n## Phase 1: Build\n\n- [ ] a\n", encoding="utf-8"
+    )
+    view = look(place(tmp_path))
+    state = view.entries[0].state.with_phase(total=10**12)
+    assert view.entries[0]._replace(state=state).planned == ()

@@ -20,7 +20,7 @@ from holdfast.files.inputs import MOST, Search
 from holdfast.files.regular import decode_json
 from holdfast.files.store import Store
 from holdfast.formats.canonical.model import State, blank, has_shape, is_nameless, short_digest
-from holdfast.formats.canonical.sources import Looked
+from holdfast.formats.canonical.sources import Candidate, Looked
 from holdfast.formats.canonical.sources.claude_local import plan_among, read_local
 from holdfast.formats.engine.looking import FileKind, LoadedFile, Unusable
 from holdfast.patterns import pattern
@@ -124,14 +124,13 @@ class _Kind(FileKind[State, StateFile]):
         good = cache(lambda: self.good_copy(store.copies(path)))
 
         def instead() -> State:
-            start = {"created_at": _start_of(path, mtime)}
-            return (good() or blank(path.parent.name)).model_copy(update=start)
+            return good() or blank(path.parent.name, _start_of(path, mtime))
 
         state = State.of_json(data, instead)
         known = None if newer or store.copied_since(path, mtime) else good()
         stated, lost = clock.parse(str(data.get("created_at"))), "created_at" not in data
         if known and state.continues(known) and clock.parse(known.created_at) != stated:
-            lost, state = True, state.model_copy(update={"created_at": known.created_at})
+            lost, state = True, state.replaced(created_at=known.created_at)
         return StateFile(path, raw, mtime, state, newer=newer, lost_start=lost and not newer)
 
     def from_copy(
@@ -166,6 +165,7 @@ _MOST_READ, _MOST_DECLARED = 1_000, 100  # plans
 
 
 _INDEX = pattern(r"(?:^|/)(?:readme|index)\.md$", re.IGNORECASE)  # tells of plans, and is none
+_LONG_TERM = pattern(r"(?:roadmap|milestone)[^/]*$", re.IGNORECASE)
 
 
 def look_at_markdown(
@@ -187,6 +187,10 @@ def look_at_markdown(
         read = sorted(latest[:_MOST_READ])
     sources = [LOCAL, *read] if store.exists(store.root / LOCAL) else read
     looked = [look_at(store, path, plans) for path in sources]
+    if set(PLANS) <= set(globs):  # else somebody has named them
+        looked = [
+            source if source.path in followed else _unless_long_term(source) for source in looked
+        ]
     in_progress = [
         source.declaration for source in looked if source.declaration and source.path != LOCAL
     ]
@@ -208,6 +212,14 @@ def look_at_markdown(
             f"{len(left):,} in progress were left out, {_MOST_DECLARED} edited later count"
         )
     return looked + [Looked("plans", None, line, trouble=line) for line in troubles]
+
+
+def _unless_long_term(source: Looked) -> Looked:
+    """*source*, which is a candidate at most if its name says what many mean to do one day."""
+    if not source.declaration or not _LONG_TERM.search(source.path):
+        return source
+    candidate = Candidate("in progress, by its own words", source.declaration)
+    return source._replace(declaration=None, candidate=candidate)
 
 
 def _inode(store: Store, path: str) -> object:

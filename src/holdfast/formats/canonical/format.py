@@ -28,6 +28,7 @@ from holdfast.formats.canonical import view as views
 from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.model import TIME, LeftPhase, State, has_shape, names_of
+from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.canonical.view import Merged, View
 from holdfast.formats.engine.document import Document, encoded, quoted
 from holdfast.formats.engine.format import StateFormat
@@ -119,7 +120,7 @@ class Canonical(StateFormat[Merged, Merged, View]):
             next_action=next_action or (_ALL_DONE if entry.all_done else None),
             gate=gate,
             left_open=tuple(map(in_words, still_left(entry))),
-            reading=tuple(state.required_reading),
+            reading=tuple(map(normal_reading, state.required_reading)),
             reminders=tuple(state.key_reminders),
             context=tuple(state.context.items()),
             state_path=place.store.relative(entry.file.path) if entry.file else None,
@@ -277,17 +278,21 @@ class Canonical(StateFormat[Merged, Merged, View]):
         """Merge what was changed just now with the declarations and write it, also to CLAUDE.local.md."""
         from holdfast.formats.canonical import writeback  # noqa: PLC0415  # no hook changes anything
 
-        now = StateFile(path, b"", place.now.timestamp(), state.state)
-        merged = state._replace(state=merge(place, now, state.group, state.key))
-        written = self._write(place, merged)
-        writeback.local(place, written)
+        written = self._write(place, _merged(place, state))
+        if not state.noted:
+            writeback.local(place, written)
         if state.ticked:  # the plan last: if it cannot be written, the state says what is open
             state.ticked.write(place.store)
         found = self.look(place)
         known = found.find(state.key) or written
         if known.due:  # what we wrote to the markdown is noted as no change
-            left = [*still_left(known)] or None
-            known = known._replace(state=known.state.with_bookkeeping(left=left))
+            if state.ticked:  # and ticks are no step of their own
+                there, now = written.state.phase, known.state.phase
+                stays = {"current": there.current, "name": there.name, "status": there.status}
+                phase = now.model_copy(update={**stays, "total": max(now.total, there.current)})
+                after = known.state.model_copy(update={"phase": phase})
+                after = after.with_bookkeeping(left=[*still_left(known)] or None)
+                known = _merged(place, known._replace(state=after))
             known = found.replace(self._write(place, known))
         return known
 
@@ -364,7 +369,15 @@ def _try(survey: Survey, step: Callable[[], object]) -> bool:
 
 
 def _content(data: Any) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if name != "holdfast"}
+    """All that *data* says but for what is only ours."""
+    said = {name: value for name, value in data.items() if name != "holdfast"}
+    return {"context": {}, "key_reminders": [], **said}
+
+
+def _merged(place: Place, known: Merged) -> Merged:
+    """*known*, whose state was changed just now, with what is declared."""
+    now = StateFile(known.path, b"", place.now.timestamp(), known.state)
+    return known._replace(state=merge(place, now, known.group, known.key))
 
 
 def refuse_newer(*files_of_one: StateFile | None) -> None:

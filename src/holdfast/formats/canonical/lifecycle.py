@@ -247,7 +247,7 @@ def note(known: Merged, _at: str, field: str, add: Any, drop: Sequence[str]) -> 
     changed: Any = list(dict.fromkeys([*kept, *add]))
     if field == "context":
         changed = {**{key: there[key] for key in kept}, **add}
-    return known._replace(state=known.state.model_copy(update={field: changed}))
+    return known._replace(state=known.state.model_copy(update={field: changed}), noted=True)
 
 
 # The end, and back from it.

@@ -7,7 +7,7 @@ which validation has as its context, else from a state that says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Self, cast
 
 from pydantic import (
@@ -32,7 +32,6 @@ from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.engine.document import EXACT, Document, Open, tolerant
 
 TIME = "a time in ISO 8601, such as 2025-12-09T14:30:52Z"
-_LISTS = ("required_reading", "key_reminders")
 
 
 def _name(value: str) -> str:
@@ -54,14 +53,17 @@ def _text(item: Any) -> str | None:
     return str(item) if isinstance(item, (str, int, float)) else None
 
 
-def _texts(value: object) -> list[str]:
+def _texts(value: object) -> object:
     """A list of texts, from one text or from objects with a path."""
-    items = value if isinstance(value, list) else [value]
+    items = [value] if isinstance(value, (str, dict)) else value
+    if not isinstance(items, list):
+        return value
     return [text for item in items if (text := _text(item)) is not None]
 
 
 def _context(value: object) -> object:
-    if isinstance(value, dict):
+    """A list as an object with its items."""
+    if not isinstance(value, list):
         return value
     return {"items": value} if value else {}
 
@@ -84,6 +86,8 @@ Texts = Annotated[list[str], tolerant(_texts)]
 
 class Phase(Open):
     """Where the work is; moves as one, but for its status."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=False)
 
     current: int = Field(ge=1)
     total: int = Field(ge=1)
@@ -248,6 +252,7 @@ def _or_nothing(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
 class State(Document):
     """One workflow, as the canonical document defines it."""
 
+    model_config = ConfigDict(coerce_numbers_to_str=False)
     writes_null = False
 
     workflow: Name
@@ -266,15 +271,24 @@ class State(Document):
             return data
         fields = cls.model_fields.items()
         missing = [name for name, field in fields if field.is_required() and data.get(name) is None]
-        return data | {name: getattr(info.context(), name) for name in missing} if missing else data
+        instead = {name: getattr(info.context(), name) for name in missing}
+        empty: dict[str, Any] = {"context": {}, "key_reminders": []}
+        nulls = {name: empty[name] for name in empty if name in data and data[name] is None}
+        return {**data, **instead, **nulls}
+
+    @classmethod
+    def fallbacks(cls, context: Any) -> Mapping[str, Any]:
+        was: State = context()
+        return {"context": was.context, "key_reminders": was.key_reminders}
 
     @classmethod
     def of_json(cls, data: dict[str, Any], context: Callable[[], State] | None = None) -> Self:
         """*context* gives the state that anything missing is taken from."""
         state = super().of_json(data, context or blank)
-        state._read |= {  # noqa: SLF001  # with what is left out of a list, to find the others again
+        # What is left out of a list is noted, to find the others again.
+        state._read |= {  # noqa: SLF001
             field: [_text(item) for item in data[field]]
-            for field in _LISTS
+            for field in ("required_reading", "key_reminders")
             if isinstance(data.get(field), list)
         }
         return state
@@ -287,13 +301,15 @@ class State(Document):
     def status(self) -> Status:
         return self.phase.status
 
-    def with_phase(self, **changes: Any) -> State:
-        """With *changes* in the phase, which are written whatever stood there."""
-        after = self.model_copy(update={"phase": self.phase.model_copy(update=changes)})
-        as_read = self._read.get("phase", {}).items()
-        kept = {name: part for name, part in as_read if name not in changes}
-        after._read = {**self._read, "phase": kept}  # noqa: SLF001
+    def replaced(self, **changes: Any) -> State:
+        """With *changes*, which are written whatever stood there."""
+        after = self.model_copy(update=changes)
+        # As if nothing had been read there: fields that are not known stay, all else is written.
+        after._read = self._read | {name: {} for name in changes}  # noqa: SLF001
         return after
+
+    def with_phase(self, **changes: Any) -> State:
+        return self.replaced(phase=self.phase.model_copy(update=changes))
 
     def with_bookkeeping(self, **changes: Any) -> State:
         """With *changes* in what is only ours, if there is such a thing."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast import clock
-from holdfast.config.settings import PLANS
 from holdfast.errors import StateUnreadable
 from holdfast.files.store import LARGEST
 from holdfast.formats.canonical import files, matching
@@ -27,7 +25,6 @@ from holdfast.formats.canonical.model import LastStatement, State
 from holdfast.formats.canonical.sources import Candidate, Declaration, Looked, PlanPhase
 from holdfast.formats.engine.looking import Found, Unusable, standing_by_age, unreadable
 from holdfast.formats.engine.workflow import BY_HAND, CandidatePlan, Place, Standing
-from holdfast.patterns import pattern
 from holdfast.records import ledger
 from holdfast.records.ledger import Ledger
 
@@ -43,6 +40,7 @@ class Merged(NamedTuple):
     standing: Standing = "active"
     remark: str = ""
     due: bool = False  # whether its file is not what it should be
+    noted: bool = False  # by a command that says nothing of the phase
     ticked: Edit | None = None  # the plan as it is to be once this is written
 
     @property
@@ -121,7 +119,9 @@ class Merged(NamedTuple):
     def planned(self) -> Sequence[PlanPhase]:
         """The markdown's phases, if their numbers match the state's."""
         phases = [phase for source in self.declarations for phase in source.phases]
-        fits = {phase.number for phase in phases} == {*range(1, self.state.phase.total + 1)}
+        numbers, total = {phase.number for phase in phases}, self.state.phase.total
+        # By hand the total may be a thousand million.
+        fits = len(numbers) == total and numbers == {*range(1, total + 1)}
         return phases if fits else ()
 
     @property
@@ -148,10 +148,6 @@ def _edited_by_hand(state: State) -> bool:
     )
 
 
-# What many mean to do one day. It is followed when somebody asks for it, whatever it says.
-_LONG_TERM = pattern(r"(?:roadmap|milestone)[^/]*$", re.IGNORECASE)
-
-
 def sources(place: Place, record: Ledger, kept: Collection[str] = ()) -> list[Looked]:
     """The markdown, with followed plans as declarations instead of suggestions.
 
@@ -162,8 +158,7 @@ def sources(place: Place, record: Ledger, kept: Collection[str] = ()) -> list[Lo
     followed = [*record.followed, *({place.planned} - {""} - outside)]
     looked = files.look_at_markdown(place.store, place.settings.plans, followed)
     looked += [_plan_outside(place, path) for path in sorted(outside)]
-    is_usual = set(PLANS) <= set(place.settings.plans)
-    return [_weighed(source, place, record, kept, is_usual=is_usual) for source in looked]
+    return [_weighed(source, place, record, kept) for source in looked]
 
 
 def _plan_outside(place: Place, path: str) -> Looked:
@@ -177,14 +172,9 @@ def _plan_outside(place: Place, path: str) -> Looked:
     return read_plan(data, path=path, mtime=mtime)
 
 
-def _weighed(
-    source: Looked, place: Place, record: Ledger, kept: Collection[str], *, is_usual: bool
-) -> Looked:
+def _weighed(source: Looked, place: Place, record: Ledger, kept: Collection[str]) -> Looked:
     is_planned = bool(place.planned) and source.path == place.planned
     is_followed = is_planned or source.path in record.followed
-    if source.declaration and is_usual and not is_followed and _LONG_TERM.search(source.path):
-        candidate = Candidate("in progress, by its own words", source.declaration)
-        source = source._replace(declaration=None, candidate=candidate)
     if is_followed and source.unbegun:
         source = source._replace(candidate=Candidate("not begun", source.unbegun))
     if source.candidate is None:

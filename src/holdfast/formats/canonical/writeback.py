@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from holdfast.errors import StateUnreadable
@@ -22,16 +22,6 @@ from holdfast.formats.canonical.view import Merged
 from holdfast.formats.engine.workflow import Place
 
 _MOST_TRIED = 100  # texts that are read to see whether they say it
-_DECORATED = r"[\s>#*_|`+-]*+"
-_MARKS = " \t*_`|"
-_PHASE = re.compile(
-    rf"^({_DECORATED}(?:(?:current|workflow)\s++)?phase\b[*_`\s]*+[:：|]?[*_`\s]*+)(.*)",
-    re.IGNORECASE,
-)
-_STATUS = re.compile(
-    rf"^({_DECORATED}(?:(?:current|workflow|phase)\s++)?status\b[*_`\s]*+[:：|][*_`\s]*+)(.*)",
-    re.IGNORECASE,
-)
 _COUNT = re.compile(r"\d+(?P<between>\s*(?:/|of)\s*)\d+|\d+")
 _OPEN_BOX = re.compile(r"^(\s*(?:[-*+]|\d+[.)])\s+\[) (\])")
 
@@ -74,7 +64,8 @@ def _says_only(said: Declaration | None, before: Declaration, state: State) -> b
     """Whether *said* agrees with the state, and is otherwise what was said *before*."""
     if said is None or not _agrees(said, state) or (said.phase is None) != (before.phase is None):
         return False
-    return said._replace(phase=before.phase, status=before.status) == before
+    alike = ("phase", "phase_written", "status", "status_written")
+    return said._replace(**{name: getattr(before, name) for name in alike}) == before
 
 
 def _versions(text: str, before: Declaration, state: State) -> Iterator[str]:
@@ -110,22 +101,20 @@ def _versions(text: str, before: Declaration, state: State) -> Iterator[str]:
         return status if value.islower() else status.title()
 
     for change in (renamed, whole):
-        for version in _with_line(text, _PHASE, change):
+        for version in _with_value(text, before.phase_written, change):
             yield version
-            yield from _with_line(version, _STATUS, worded)
-    yield from _with_line(text, _STATUS, worded)
+            yield from _with_value(version, before.status_written, worded)
+    yield from _with_value(text, before.status_written, worded)
 
 
-def _with_line(text: str, kind: re.Pattern[str], change: Callable[[str], str]) -> Iterator[str]:
-    """*text* with the value *change*d in one line of that *kind*, for each such line."""
-    lines = text.splitlines(keepends=True)
-    for at, line in enumerate(lines):
-        bare = line.rstrip("\r\n")
-        found = kind.fullmatch(bare[:1_000])
-        old = found[2].rstrip(_MARKS) if found else ""
-        if found and old and (value := change(old)):
-            new = found[1] + value + line[found.start(2) + len(old) :]
-            yield "".join(chain(lines[:at], [new], lines[at + 1 :]))
+def _with_value(text: str, written: tuple[str, int], change: Callable[[str], str]) -> Iterator[str]:
+    """*text* with the value that is *written* in it *change*d; in front matter, in each line that has it."""
+    (old, number), lines = written, text.split("\n")
+    new = change(old) if old else ""
+    for at in range(len(lines)) if not number else [number - 1]:
+        before, found, after = lines[at].rpartition(old) if new else ("", "", "")
+        if found:
+            yield "\n".join([*lines[:at], before + new + after, *lines[at + 1 :]])
 
 
 class Ticked(NamedTuple):

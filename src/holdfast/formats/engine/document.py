@@ -162,12 +162,18 @@ class Document(Open):
             except ValidationError as error:
                 first = first or error
                 wrong, usable = error.errors(include_url=False), deepcopy(usable)
-                if not all(_take_out(usable, item, cls.instead) for item in wrong):
+                instead = cls.fallbacks(context)
+                if not all(_take_out(usable, item, instead) for item in wrong):
                     raise first from None
                 odd += wrong
                 continue
             document._source, document._read, document._odd = data, document.as_read(), odd  # noqa: SLF001
             return document
+
+    @classmethod
+    def fallbacks(cls, context: Any) -> Mapping[str, Any]:  # noqa: ARG003  # for those that derive
+        """What stands for bad values, by field."""
+        return cls.instead
 
     @property
     def source(self) -> Mapping[str, Any]:

@@ -44,6 +44,9 @@ class Declaration(NamedTuple):
     type_guessed: bool = False  # from the wording, because no line states it
     phase: PhaseMark | None = None
     phase_unreadable: bool = False  # it states one that nobody can make out
+    # The values as CLAUDE.local.md has them, and their lines; 0 is front matter.
+    phase_written: tuple[str, int] = ("", 0)
+    status_written: tuple[str, int] = ("", 0)
     status: Status | None = None
     required_reading: tuple[str, ...] | None = None  # each with its @
     key_reminders: tuple[str, ...] | None = None

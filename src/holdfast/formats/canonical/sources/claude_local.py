@@ -66,6 +66,8 @@ def _declared(
         type_guessed=is_guess,
         phase=stated.phase.mark if stated.phase else None,
         phase_unreadable=stated.phase_problem is not None,
+        phase_written=stated.phase_field,
+        status_written=stated.fields.get("status", FieldValue("")),
         status=statuses.status_for(local.word),
         required_reading=tuple(f"@{kept}" for kept in reading) or None,
         key_reminders=values.unique(stated.reminders) or None,
