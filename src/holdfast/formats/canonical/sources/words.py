@@ -206,13 +206,10 @@ LATER = (
 
 # "4 of 10"
 OF = "of, out of, von, van, de, di, su, sur, z, ze, af, av, od, din, из, do"
-# "Phase X" is any phase, so there is no ten among the Roman ones.
+_NUMBERS = "one two three four five six seven eight nine ten"
+_ROMAN = "i ii iii iv v vi vii viii ix"  # "Phase X" is any phase
 NUMBERS = {
-    word: number
-    for words in (
-        "one two three four five six seven eight nine ten",
-        "i ii iii iv v vi vii viii ix",
-        "一 二 三 四 五 六 七 八 九 十",
-    )
-    for number, word in enumerate(words.split(), 1)
+    **dict(zip(_NUMBERS.split(), range(1, 11), strict=True)),
+    **dict(zip(_ROMAN.split(), range(1, 10), strict=True)),
+    **dict(zip("一二三四五六七八九十", range(1, 11), strict=True)),
 }
