@@ -192,10 +192,11 @@ def item_start(line: Line) -> Start | None:
     """An item or a plain line "Phase 1: Design"; "Phase 1 was hard" is a sentence."""
     if line.level or line.checked is not None:
         return None
+    titled = _BOLD.match(line.text)
     is_sentence = len(line.text) > _LONGEST_TITLE or line.text.endswith((".", ":", ","))
-    if not line.item and (is_sentence or field_of(line)):
+    if not line.item and (titled or is_sentence or field_of(line)):
         return None
-    start, titled = start_of(line.text), _BOLD.match(line.text)
+    start = start_of(line.text)
     if start is None or not start.is_title:
         return None
     if titled and (inner := start_of(titled["inner"])) and inner.name:
@@ -204,7 +205,7 @@ def item_start(line: Line) -> Start | None:
 
 
 def row_start(line: Line) -> Start | None:
-    """A row of a table with a column for phases; for one with numbers see `_rows_of_steps`."""
+    """A row of a table with a column for phases; for one with numbers see `numbered_rows`."""
     for label, cell in reversed(
         list((line.cells or {}).items())
     ):  # which has the last column first
