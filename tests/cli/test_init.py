@@ -324,6 +324,17 @@ def test_it_asks_for_what_a_starter_plan_needs(holdfast_project: Project) -> Non
     assert (found["name"], found["phases"], found["phase_name"]) == ("Pay", 2, "A")
 
 
+def test_a_file_that_does_not_do_is_asked_for_again(shop: Project) -> None:
+    """It ended the command, and every answer was lost. That PLAN.md is there came last."""
+    before = (shop.root / "PLAN.md").read_bytes()
+    wrong = [("file", "y\n"), ("no markdown file", "PLAN.md\n"), ("is there already", "new.md\n")]
+    answers = [("needs another file", ""), ("work:", "Pay\n"), ("order", "A;B\n"), *wrong]
+    shown = typed(["init", "--plan"], answers, shop.root, shop.environment())
+    assert f"Wrote {shop.root}/new.md" in shown.text
+    assert (briefing(shop)["name"], briefing(shop)["phases"]) == ("Pay", 2)
+    assert (shop.root / "PLAN.md").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("options", "cause"),
     [

@@ -72,7 +72,7 @@ def test_all_of_ours_goes_and_a_second_run_says_there_is_nothing(
         ).encode(),
     }
     assert project.git("status", "--porcelain").strip() == "?? src/"
-    assert "there is nothing of Holdfast" in project.run("uninstall", "--purge", "--yes").stdout
+    assert "nothing of Holdfast" in project.run("uninstall", "--purge", "--yes").stdout
 
 
 @pytest.mark.parametrize("options", [[], ["--dry-run"], ["--dry-run", "--yes"]])
@@ -99,6 +99,31 @@ def test_each_project_is_asked_about(
     assert (project.root / ".claude/holdfast").is_dir()
     assert not (project.home / ".local/state/holdfast").exists()
     assert not list(project.home.glob("*.tar.gz"))
+
+
+def test_nothing_was_removed_is_said_where_every_answer_was_no(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """It ended without a word."""
+    project = lived_in(holdfast_project, compaction_cycle)
+    before = files(project)
+    answers = [("Remove this from", "\n"), ("Remove this from", "\n")]
+    shown = typed(["uninstall", "--purge"], answers, project.root, project.environment())
+    assert shown.text.endswith("Nothing was removed.\n")
+    assert files(project) == before
+
+
+def test_a_project_where_only_commands_ran_is_not_said_to_be_clean(
+    holdfast_project: Project, tmp_path: Path
+) -> None:
+    """Purge does not know it, and said that there was nothing of Holdfast."""
+    holdfast_project.run("start", "Alive", "--phases", "A,B")
+    (tmp_path / "elsewhere").mkdir()
+    done = holdfast_project.run("uninstall", "--purge", "--yes", cwd=tmp_path / "elsewhere")
+    assert "in others, run `holdfast uninstall --purge` there" in done.stdout
+    assert len(holdfast_project.state_files()) == 1
+    holdfast_project.run("uninstall", "--purge", "--yes")
+    assert holdfast_project.state_files() == []
 
 
 def test_what_others_have_too_stays(

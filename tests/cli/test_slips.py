@@ -100,4 +100,4 @@ def test_delivery_passes_over_what_a_person_played_by_hand(
     other = project.root.parent / "other"
     other.mkdir()
     done = project.run("doctor", "--delivery", cwd=other, check=False)
-    assert "shows no compaction" in done.stderr
+    assert f"no known session of {other} shows a compaction" in done.stderr

@@ -266,6 +266,11 @@ def dump(value: object) -> None:
     click.echo(escaped(text).encode("utf-8", "replace"))
 
 
+def phase_names(text: str) -> list[str]:
+    """The names in *text*, which commas or semicolons separate."""
+    return [name.strip() for name in re.split("[,;]", text) if name.strip()]
+
+
 def pairs(values: Sequence[str]) -> dict[str, Any]:
     """Parse K=V arguments."""
     found = {}

@@ -23,6 +23,7 @@ from holdfast.cli.app import (
     dump,
     json_option,
     pass_app,
+    phase_names,
     say,
     say_aside,
     take_up,
@@ -44,6 +45,7 @@ from holdfast.cli.standing import start_following
 from holdfast.cli.terminal import can_ask, put
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable, StateUnwritable
 from holdfast.files.regular import contains
+from holdfast.files.store import Store
 from holdfast.formats.canonical.explaining import PASSED_OVER
 from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.engine.workflow import Workflow
@@ -406,16 +408,24 @@ def _conclude(offers: Sequence[Offer], chosen: Sequence[Offer]) -> None:
 
 
 def _start_plan(app: App, name: str | None, phases: str | None, path: str | None) -> None:
+    store = app.place(warn=False).store
     if can_ask():
+        has_plan = os.path.lexists(store.root / _PLAN)
+        if has_plan and not path:
+            say(f"{store.root / _PLAN} is there already, so this plan needs another file.")
         name = name or click.prompt("The name of the work")
         phases = phases or click.prompt("Its phases in order", default="Design,Build,Test")
-        path = path or click.prompt("The file, from the project's root", default=_PLAN)
+        path = path or click.prompt(
+            "The file, from the project's root",
+            default=None if has_plan else _PLAN,
+            value_proc=partial(_answered_file, store),
+        )
     if not name or not phases:
         raise click.UsageError("Without a terminal, --plan needs --name and --phases.")
     view = app.change(save=False)
-    called, names = name.strip(), [text.strip() for text in phases.split(",") if text.strip()]
-    file = view.place.root / (path or _PLAN)
-    relative = _place_for_plan(view, file)
+    called, names = name.strip(), phase_names(phases)
+    file = store.root / (path or _PLAN)
+    relative = _place_for_plan(store, file)
     text = _plan_text(called, names)
     said = read_plan(text.encode(), path=relative, mtime=0).declaration
     read = (said.workflow, [phase.name for phase in said.phases]) if said else (None, [])
@@ -428,8 +438,6 @@ def _start_plan(app: App, name: str | None, phases: str | None, path: str | None
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("xb") as stream:  # never over what somebody else wrote
             stream.write(text.encode())
-    except FileExistsError:
-        raise IllegalMove(f"{file} is there already", hint="Nothing was written.") from None
     except OSError as error:
         raise StateUnwritable(file, error.strerror or str(error)) from error
     say(f"Wrote {file}")
@@ -443,12 +451,23 @@ def _start_plan(app: App, name: str | None, phases: str | None, path: str | None
 _PLAN = "PLAN.md"
 
 
-def _place_for_plan(view: ProjectView, file: Path) -> str:
+def _answered_file(store: Store, answer: str) -> str:
+    """*answer*, if a plan can be written there; click asks again after an error of usage."""
+    try:
+        _place_for_plan(store, store.root / answer)
+    except IllegalMove as error:
+        raise click.UsageError(error.cause) from error
+    return answer
+
+
+def _place_for_plan(store: Store, file: Path) -> str:
     """*file* relative to the project's root."""
     real = file.parent.resolve() / file.name
-    if not real.is_relative_to(view.place.root) or real.suffix.lower() != ".md":
-        raise IllegalMove(f"{file} is no markdown file in the project {view.root}")
-    return view.place.store.relative(real)
+    if not real.is_relative_to(store.root) or real.suffix.lower() != ".md":
+        raise IllegalMove(f"{file} is no markdown file in the project {store.root}")
+    if os.path.lexists(real):
+        raise IllegalMove(f"{file} is there already", hint="Nothing was written.")
+    return store.relative(real)
 
 
 def _plan_text(name: str, phases: Sequence[str]) -> str:

@@ -263,14 +263,21 @@ def _purge(app: App, *, yes: bool, dry_run: bool) -> None:
             stays = f"; it stays: {remnant.stays}" if remnant.stays else ""
             say(f"  {one_line(f'{remnant.path}: {remnant.what}{stays}', 600)}")
     groups = [group for group in groups if group.removable]
+    say(
+        "Only projects where hooks or agents ran are known; in others, run "
+        "`holdfast uninstall --purge` there."
+    )
     if not groups:
-        say("Nothing to do: there is nothing of Holdfast that could be removed.")
+        say("Nothing to do: nothing of Holdfast that is known could be removed.")
         return
     if dry_run or not (yes or can_ask()):
         say("Nothing was removed. To remove it: holdfast uninstall --purge --yes")
         return
     if not yes:
         groups = [group for group in groups if click.confirm(f"Remove this from {group.title}?")]
+    if not groups:
+        say("Nothing was removed.")
+        return
     packed = os.path.join(app.surroundings.home or "", _packed_name(app))
     if leaving.archive(groups, packed):
         say(f"Packed the states of workflows into {packed}")

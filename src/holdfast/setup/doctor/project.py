@@ -239,8 +239,9 @@ def delivered(view: ProjectView, file: Path | None = None) -> Delivered:
     found = ((path, _last_compaction(path)) for path in ([file] if file else _transcripts(view)))
     path, compaction = next((pair for pair in found if pair[1]), (None, None))
     if path is None or compaction is None:
-        where = file or f"no session that is known for {view.root}"
-        raise NoSuchWorkflow(f"{where} shows no compaction", hint=_OTHER_TRANSCRIPT)
+        nowhere = f"no known session of {view.root} shows a compaction"
+        cause = f"{file} shows no compaction" if file else nowhere
+        raise NoSuchWorkflow(cause, hint=_OTHER_TRANSCRIPT)
     pieces = arrived.pieces(compaction)
     nothing = _nothing_due(view, path) if pieces[0].became == "missing" else ""
     return Delivered(path, compaction, [] if nothing else pieces, nothing)
