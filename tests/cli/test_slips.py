@@ -19,8 +19,16 @@ from holdfast.testing import Compactions, Project
         ("doctr", "No such command 'doctr'. Did you mean 'doctor'?"),
         ("lst", "No such command 'lst'. Did you mean 'list'?"),
         ("phase nxt", "No such command 'nxt'. Did you mean 'next'?"),
-        ("phase set two", "'two' is not a valid whole number."),
-        ("phase set 2.5", "'2.5' is not a valid whole number."),
+        ("note Tokens", "Did you mean 'remind'?"),
+        ("next", "Did you mean 'phase next'?"),
+        ("done", "Did you mean 'complete'?"),
+        ("finish", "Did you mean 'complete'?"),
+        ("remind Tokens expire", "For one: holdfast remind 'Tokens expire'"),
+        ("phase set two -w Alpha", "no phase is called 'two'\n  Give its number: 1 A, 2 B"),
+        ("phase set 2.5 -w Alpha", "no phase is called '2.5'"),
+        ("phase set 9 -w Alpha", "there are phases 1 to 2\n  To have more phases: --total 9"),
+        ("phase next --total 1 -w Alpha", "there is one phase\n  To have more phases: --total 2"),
+        ("unfollow notes.md", "notes.md is not followed"),
         ("log --last many", "'many' is not a valid whole number."),
         ("start X --phases ,", "--phases has no names"),
         ("start X --phases=", "--phases has no names"),
@@ -35,6 +43,7 @@ from holdfast.testing import Compactions, Project
 def test_a_slip_gets_the_right_hint(typed: str, answer: str, holdfast_project: Project) -> None:
     holdfast_project.run("start", "Alpha", "--phases", "A,B")
     holdfast_project.run("start", "Beta", "--phases", "A,B")
+    holdfast_project.write("notes.md", "# Notes\n")
     before = holdfast_project.states()
     done = holdfast_project.run(*typed.split(), check=False)
     assert done.returncode in {1, 2}

@@ -46,7 +46,22 @@ def test_open_boxes_without_a_gate_are_said(holdfast_project: Project) -> None:
     done = holdfast_project.run("phase", "next").stdout
     assert "left with open boxes in phase 1: a\n" in done
     done = holdfast_project.run("complete").stdout
+    assert "It was left with open boxes in phase 1: a\n" in done  # it named the last phase alone
     assert "It was left with open boxes in phase 2: b\n" in done
+
+
+def test_undo_says_what_it_set_back(holdfast_project: Project) -> None:
+    holdfast_project.run("start", "W", "-p", "Design,Build,Test")
+    holdfast_project.run("phase", "set", "build")
+    assert "  phase 2/3 -> 1/3\n" in holdfast_project.run("undo").stdout
+    holdfast_project.run("block", "the reviewer is away")
+    assert "  status blocked -> in progress\n" in holdfast_project.run("undo").stdout
+
+
+def test_a_phase_is_set_by_its_name(holdfast_project: Project) -> None:
+    holdfast_project.run("start", "W", "-p", "Design,Build the API,Test")
+    assert "phase 2/3 (Build the API)" in holdfast_project.run("phase", "set", "build").stdout
+    assert "phase 3/3 (Test)" in holdfast_project.run("phase", "set", "Test").stdout
 
 
 def test_what_was_skipped_is_told_after_a_compaction(

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Concatenate, ParamSpec, get_args
+from typing import Any, Concatenate, ParamSpec, get_args
 
 import click
 
@@ -32,6 +32,7 @@ from holdfast.formats.canonical.view import Merged
 from holdfast.formats.engine.workflow import as_text
 from holdfast.restoring import delivery
 from holdfast.restoring.reading import OUTSIDE, resolve
+from holdfast.text.plaintext import one_line
 from holdfast.workflows.sync import ProjectView
 
 P = ParamSpec("P")
@@ -167,8 +168,15 @@ def phase_next(
     _go(app, name, step, "advanced")
 
 
+class _NumberOrName(Whole):
+    """The number of a phase, else its name."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(value, param, ctx) if value.isdecimal() else value
+
+
 @phase.command("set")
-@click.argument("number", type=Whole(1))
+@click.argument("phase", type=_NumberOrName(1), metavar="PHASE")
 @click.option("-n", "--name", "phase_name", help="The phase's name, if no plan has it.")
 @_STATUS
 @_TOTAL
@@ -177,15 +185,15 @@ def phase_next(
 @pass_app
 def phase_set(
     app: App,
-    number: int,
+    phase: int | str,
     phase_name: str | None,
     status: str | None,
     total: int | None,
     force: bool,
     name: str | None,
 ) -> None:
-    """Go to phase NUMBER, or change the status of the current one."""
-    _go(app, name, Step(number, phase_name, status, total, force), "moved")
+    """Go to PHASE, a number or a name, or change the status of the current one."""
+    _go(app, name, Step(phase, phase_name, status, total, force), "moved")
 
 
 @click.command()
@@ -212,7 +220,10 @@ def block(app: App, reason: str, clear: bool, name: str | None) -> None:
 @workflow_option
 @pass_app
 def remind(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> None:
-    """Add key reminders."""
+    """Add key reminders. Quote each one that has several words."""
+    if len(texts) > 1 and not drop and not any(" " in text for text in texts):
+        quoted = one_line(shlex.join(["holdfast", "remind", " ".join(texts)]))
+        raise click.UsageError(f"These are {len(texts)} reminders of one word. For one: {quoted}")
     _items(app, name, "key_reminders", texts, drop)
 
 

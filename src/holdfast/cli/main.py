@@ -53,6 +53,8 @@ _SECTIONS = {
     "Around it": ("install", "uninstall", "statusline", "mcp", "completion"),
     "Trying it": ("simulate", "demo", "hook", "payload"),
 }
+# What people type for a command of another name.
+_MEANT = {"note": "remind", "next": "phase next", "done": "complete", "finish": "complete"}
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
 
@@ -78,7 +80,11 @@ class Commands(click.Group):
         name = args[0]
         unknown = not name.startswith("-") and self.get_command(ctx, name) is None
         if unknown and not ctx.resilient_parsing:  # click would suggest only this module's commands
-            near = get_close_matches(name, self.list_commands(ctx), 1)
+            near = (
+                [_MEANT[name]]
+                if name in _MEANT
+                else get_close_matches(name, self.list_commands(ctx), 1)
+            )
             meant = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"No such command {name!r}.{meant}", ctx)
         return super().resolve_command(ctx, args)

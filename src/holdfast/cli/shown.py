@@ -138,6 +138,7 @@ def entry(view: ProjectView, workflow: Workflow, *, chosen: bool) -> None:
     if terminal.of_status(briefing.status) == terminal.BAD:
         put(briefing.status, lead="    ", style=terminal.BAD)
     if workflow.behind and workflow.standing == "active":
-        put("behind", lead="    ", style=terminal.WARNING)
+        unsaved = "changed since it was saved" if workflow.kept else "not saved yet"
+        put(unsaved, lead="    ", style=terminal.WARNING)
     if workflow.remark:
         put(one_line(workflow.remark), lead="    ", style=terminal.FAINT)

@@ -91,15 +91,22 @@ def undo(app: App, name: str | None) -> None:
         known = lifecycle.revive(view.place, ended)
         take_up(view, FORMAT.workflow(view.place, known), "brought back")
         return
-    known = lifecycle.undo(view.place, app.general(view, name).key)
-    state = known.state
+    before = app.general(view, name)
+    known = lifecycle.undo(view.place, before.key)
+    state, was = known.state, before.briefing
+    now = FORMAT.workflow(view.place, known).briefing
+    moved = []
+    if was.count != now.count:
+        moved.append(f"phase {was.count} -> {now.count}")
+    if was.status != now.status:
+        moved.append(f"status {was.status} -> {now.status}".replace("_", " "))
     counts = (
         counted(len(state.key_reminders), "reminder"),
         counted(len(state.required_reading), "required file"),
         counted(len(state.context), "context value"),
     )
     detail = f"with {', '.join(counts)}; a second `holdfast undo` restores the change"
-    take_up(view, FORMAT.workflow(view.place, known), "set back", detail)
+    take_up(view, FORMAT.workflow(view.place, known), "set back", *moved, detail)
 
 
 @click.command()
@@ -231,6 +238,13 @@ def unfollow(app: App, path: str) -> None:
     name = app.below_root(view, path)
     workflow = next((workflow for workflow in view.workflows if workflow.source == name), None)
     key, called = matching.by_plan(name), workflow.name if workflow else name
+    record = ledger.load(view.place.store)
+    suggested = any(plan.path == name for plan in view.candidates)
+    if not (workflow or suggested or name in record.followed or key in record.ignored):
+        raise IllegalMove(
+            f"{name} is not followed, so nothing was changed",
+            hint=f"What is understood of it: {shlex.join(['holdfast', 'why', name])}",
+        )
     ledger.follow(view.place.store, name, key, called, follows=False)
     again = f"Follow it again: {shlex.join(['holdfast', 'follow', name])}"
     if workflow:

@@ -8,7 +8,7 @@ back, takes the same steps: the lock, a look, `put`.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -33,6 +33,8 @@ from holdfast.formats.canonical.view import Merged, View
 from holdfast.formats.engine.workflow import Place
 from holdfast.records import ledger
 from holdfast.records.ledger import Tombstone
+
+_MOST_NAMED = 20  # phases of a hint
 
 
 class Beginning(NamedTuple):
@@ -127,9 +129,12 @@ def _begun(
 
 
 class Step(NamedTuple):
-    """Where to go: to phase *number*, else to the next one. Its name is known from the plan or given."""
+    """Where to go: to the phase of that number or name, else to the next one.
 
-    number: int | None = None
+    Its name is known from the plan or given.
+    """
+
+    phase: int | str | None = None
     called: str | None = None
     status: str | None = None
     total: int | None = None
@@ -140,7 +145,7 @@ class Step(NamedTuple):
 def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
     """Take *step*, past which no open gate goes unsaid, and note what is left open."""
     here, kept = known.state.phase.current, known.state.holdfast
-    if not known.has_phases and step.number is None and step.total is None:
+    if not known.has_phases and step.phase is None and step.total is None:
         said = known.declarations[0].path
         raise IllegalMove(
             f"no phases are known of {known.name!r}",
@@ -192,24 +197,47 @@ def refuse_open_gates(left: Iterable[LeftPhase], otherwise: str) -> None:
 
 
 def _to_phase(state: State, step: Step) -> State:
-    number, called, status, total, *_ = step
+    goal, called, status, total, *_ = step
     was = state.phase
-    onward = number is None
-    number = was.current + 1 if number is None else number
+    names = names_of(state.holdfast.phases) if state.holdfast else {}
+    number = was.current + 1 if goal is None else goal
+    if isinstance(number, str):
+        number = _number_of(number, names)
     total = total if total is not None else was.total
     if number > total:
-        if onward and total == was.total:
+        if goal is None and total == was.total:
             raise IllegalMove(
                 f"phase {was.current}/{was.total} is the last one",
-                hint="End the workflow with `holdfast complete`, or give a larger --total.",
+                hint=f"End the workflow with `holdfast complete`, or add phases: --total {number}",
             )
-        raise IllegalMove(f"there is no phase {number} of {total}", hint="See --total.")
-    names = names_of(state.holdfast.phases) if state.holdfast else {}
+        raise IllegalMove(
+            f"there is no phase {number} of {total}: {_phases_to(total)}",
+            hint=f"To have more phases: --total {number}",
+        )
     moved = number != was.current
     name = called or (names.get(number, f"Phase {number}") if moved else was.name)
     status = status or ("in_progress" if moved else was.status)
     changed = state.with_phase(current=number, total=total, name=name, status=status)
     return changed if status == "blocked" else _without_reason(changed)
+
+
+def _number_of(name: str, names: Mapping[int, str]) -> int:
+    """The number of the one phase of that *name*, or whose name begins so."""
+    wanted = name.casefold()
+    known = {number: known.casefold() for number, known in names.items()}
+    found = [number for number, known in known.items() if known == wanted]
+    found = found or [number for number, known in known.items() if known.startswith(wanted)]
+    if len(found) != 1:
+        listed = ", ".join(f"{number} {name}" for number, name in list(names.items())[:_MOST_NAMED])
+        raise IllegalMove(
+            f"{'no phase is' if not found else 'several phases are'} called {name!r}",
+            hint=f"Give its number{f': {listed}' if listed else '.'}",
+        )
+    return found[0]
+
+
+def _phases_to(total: int) -> str:
+    return "there is one phase" if total == 1 else f"there are phases 1 to {total}"
 
 
 def block(known: Merged, _at: str, reason: str) -> Merged:
@@ -276,6 +304,8 @@ def complete(
             left = left_open(known, phase.current, phase.total + 1)
             if not force:
                 refuse_open_gates(left, "All the same: --force. To give it up: holdfast abandon.")
+            earlier = sorted(canonical.still_left(known), key=lambda phase: phase.number)
+            left = [*earlier, *left]
         name = by_name(known.name)
         older = [file for file in view.superseded if by_name(file.state.workflow) == name]
         canonical.refuse_newer(known.file, known.absorbed, *older)
