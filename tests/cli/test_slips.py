@@ -110,3 +110,20 @@ def test_delivery_passes_over_what_a_person_played_by_hand(
     other.mkdir()
     done = project.run("doctor", "--delivery", cwd=other, check=False)
     assert f"no known session of {other} shows a compaction" in done.stderr
+
+
+def test_plans_of_one_name_are_told_apart_by_their_paths(holdfast_project: Project) -> None:
+    """The hint named a workflow that could be either."""
+    project = holdfast_project
+    paths = ["CLAUDE/Plan/001-a/PLAN.md", "CLAUDE/Plan/002-b/PLAN.md"]
+    for path in paths:
+        project.write(
+            path,
+            "# Import CSV\nStatus: In Progress\n\n## Phase 1: A\n- [ ] a\n## Phase 2: B\n- [ ] b\n",
+        )
+    listed = project.run("list").stdout
+    assert all(path in listed for path in paths)
+    refused = project.run("phase", "next", check=False)
+    assert all(path in refused.stderr for path in paths)
+    hinted = refused.stderr.rpartition("Name one: holdfast ")[2].split()
+    assert "phase 2/2" in project.run(*hinted).stdout

@@ -155,3 +155,36 @@ def test_a_plan_that_lacks_phases_is_not_told_to_say_that_it_runs(
 def test_front_matter_that_cannot_be_read_is_named_on_its_line(holdfast_project: Project) -> None:
     holdfast_project.write("PLAN.md", "---\nstatus: [in progress\n---\n# Shop\n\n- [ ] a\n")
     assert "not valid YAML" in explained(holdfast_project, "PLAN.md")["lines"][1]
+
+
+@pytest.mark.parametrize("status", ["Status: In Progress\n", ""])
+def test_a_plan_whose_workflow_was_completed_says_how_to_take_it_up_again(
+    status: str, holdfast_project: Project
+) -> None:
+    """`why` and `init` said that work is in progress, and `follow` failed without a next step."""
+    project, resume = holdfast_project, "holdfast resume 'Import CSV'"
+    project.write("PLAN.md", f"# Import CSV\n{status}\n## Phase 1: Read\n- [x] a\n- [ ] b\n")
+    project.run("follow", "PLAN.md")
+    project.run("complete")
+    for command in (["why", "PLAN.md"], ["init"]):
+        shown = project.run(*command).stdout
+        assert "PLAN.md: its workflow has ended (completed on " in shown
+        assert f"To take it up again: {resume}" in shown
+        assert "in progress (" not in shown
+    refused = project.run("follow", "PLAN.md", check=False)
+    assert f"Take it up again: {resume}" in refused.stderr
+    project.run("resume", "Import CSV")
+    assert "has ended" not in project.run("why", "PLAN.md").stdout
+
+
+@pytest.mark.parametrize("command", [["why"], ["follow"]])
+@pytest.mark.parametrize(
+    ("typed", "there"), [("plan.md", "PLAN.md"), ("plans/seach.md", "plans/search.md")]
+)
+def test_a_misspelt_file_is_told_with_the_one_that_is_there(
+    command: list[str], typed: str, there: str, holdfast_project: Project
+) -> None:
+    holdfast_project.write(there, "# X\n")
+    refused = holdfast_project.run(*command, typed, check=False)
+    assert refused.returncode == 1
+    assert f"Did you mean {there!r}?" in refused.stderr

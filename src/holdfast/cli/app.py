@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -29,7 +30,7 @@ from holdfast.records import ledger
 from holdfast.restoring.guidance import for_person
 from holdfast.text.plaintext import clean, escaped, one_line, scalar
 from holdfast.workflows import sync
-from holdfast.workflows.selection import Choice, find, folded, handles
+from holdfast.workflows.selection import Choice, distinct_name, find, folded, handles
 from holdfast.workflows.sync import ProjectView
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # one of click's
@@ -124,8 +125,12 @@ class App:
         store, given = view.place.store, Path(self.surroundings.cwd, path)
         found = next((file for file in (given, store.root / path) if file.is_file()), None)
         if found is None:
+            near = _near_file(given) or _near_file(store.root / path)
+            meant = near and os.path.join(os.path.dirname(path), near)
+            hint = f"Did you mean {meant!r}? " if meant else ""
             raise NoSuchWorkflow(
-                f"there is no file {path!r}", hint="Give a path from here or the project's root."
+                f"there is no file {path!r}",
+                hint=f"{hint}Give a path from here or the project's root.",
             )
         real = found.parent.resolve() / found.name
         if not real.is_relative_to(store.root):
@@ -181,10 +186,25 @@ class App:
         return workflow
 
 
+def _near_file(path: Path) -> str:
+    """The name of the file beside *path* that was probably meant."""
+    try:
+        names = {
+            entry.name.casefold(): entry.name
+            for entry in os.scandir(path.parent)
+            if entry.is_file()
+        }
+    except (OSError, ValueError):
+        return ""
+    near = get_close_matches(path.name.casefold(), names, 1)
+    return names[near[0]] if near else ""
+
+
 def _refuse_a_guess(choice: Choice) -> None:
     """Refuse to pick one of several active workflows for a caller without a session."""
     active = [one for one in (choice.chosen, *choice.others) if one and one.standing == "active"]
-    names = [one.name for one in active if not one.part_of]
+    active = [one for one in active if not one.part_of]
+    names = [distinct_name(one, active) for one in active]
     if len(names) > 1:
         listed = ", ".join(repr(one_line(name, 80)) for name in names[:_MOST_NAMED])
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""

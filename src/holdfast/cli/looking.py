@@ -27,7 +27,7 @@ from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.files.regular import read_file
 from holdfast.files.store import LARGEST
 from holdfast.formats import registry
-from holdfast.formats.canonical import explaining, matching
+from holdfast.formats.canonical import explaining, files, matching
 from holdfast.formats.engine.workflow import Workflow, as_text
 from holdfast.records import hooklog, ledger
 from holdfast.restoring import compactions, restore
@@ -216,6 +216,7 @@ def why(app: App, file: str | None, as_json: bool) -> None:
 _VERDICTS = {
     "active": "it says that work is in progress",
     "candidate": "it looks like a plan",
+    "ended": "its workflow has ended",
     "over": "it says that work has ended",
     "unbegun": "it does not say that work is in progress",
     "none": "it declares nothing",
@@ -224,9 +225,16 @@ _VERDICTS = {
 
 def explanation(view: ProjectView, path: str) -> dict[str, Any]:
     """What was understood of the file at *path* below the root, and what would make it count here."""
-    found = explaining.explain(view.place.store, path)
+    declared = (
+        known
+        for known in view.workflows
+        if known.source == path or (known.declared == "local" and path == files.LOCAL)
+    )
+    found = explaining.explain(view.place, path, is_kept=any(known.kept for known in declared))
     record = ledger.load(view.place.store)
     key, is_seen = matching.by_plan(path), any(path == seen for seen, _ in view.looked)
+    if found["verdict"] == "ended":
+        return found
     if path in record.followed:
         found["why"] += "; `holdfast follow` has it followed"
         found["change"] = ""
@@ -244,10 +252,13 @@ def print_explanation(found: Mapping[str, Any]) -> None:
     terminal.line(
         f"{one_line(found['file'])}: {_VERDICTS[found['verdict']]} ({one_line(found['why'])})"
     )
+    has_ended = found["verdict"] == "ended"
     if found["change"]:
-        terminal.line(f"To have it followed: {found['change']}")
+        purpose = "To take it up again" if has_ended else "To have it followed"
+        terminal.line(f"{purpose}: {found['change']}")
     if found["workflow"]:
-        where = f", phase {found['phase']} of {found['phases']}" if found["phases"] else ""
+        is_counted = found["phases"] and not has_ended  # it may have ended in another phase
+        where = f", phase {found['phase']} of {found['phases']}" if is_counted else ""
         terminal.line(f"Workflow: {one_line(found['workflow'])}{where}")
 
 

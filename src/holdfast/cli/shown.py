@@ -13,6 +13,7 @@ from holdfast.restoring.compactions import Survived
 from holdfast.restoring.restore import ReadingStatus
 from holdfast.text.plaintext import counted, one_line
 from holdfast.text.room import cut, pad, width
+from holdfast.workflows.selection import distinct_name
 from holdfast.workflows.sync import ProjectView
 
 _LABEL = 13  # columns before the facts of a sheet
@@ -58,6 +59,9 @@ def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -
 
 
 def _facts(view: ProjectView, workflow: Workflow) -> Iterator[str]:
+    name = distinct_name(workflow, view.workflows)
+    if name != workflow.name:
+        yield one_line(name, 200)
     if workflow.briefing.next_action:
         yield f"next: {one_line(workflow.briefing.next_action, 100)}"
     if workflow.branch:

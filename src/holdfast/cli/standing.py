@@ -222,7 +222,12 @@ def start_following(app: App, view: ProjectView, name: str) -> tuple[ProjectView
     workflow = next((workflow for workflow in view.workflows if workflow.source == name), None)
     if workflow is None or workflow.standing != "active":
         standing = f"{workflow.standing}: {workflow.remark}" if workflow else "not there"
-        raise IllegalMove(f"{name} is now followed, but its workflow is {standing}")
+        command = ["resume", workflow.name] if workflow else ["why", name]
+        next_step = "Take it up again" if workflow else "Find out why"
+        raise IllegalMove(
+            f"{name} is now followed, but its workflow is {standing}",
+            hint=f"{next_step}: {one_line(shlex.join(['holdfast', *command]))}",
+        )
     return view, workflow
 
 

@@ -211,6 +211,13 @@ def find(workflows: Sequence[Workflow], name: str) -> Workflow:
     raise NoSuchWorkflow(f"no workflow is called {name!r}", hint=f"There are: {names or 'none'}.")
 
 
+def distinct_name(workflow: Workflow, among: Sequence[Workflow]) -> str:
+    """The name of *workflow*, or its plan or state file if others *among* them have that name too."""
+    if sum(folded(other.name) == folded(workflow.name) for other in among) < 2:
+        return workflow.name
+    return workflow.source or workflow.briefing.state_path or workflow.name
+
+
 def handles(workflow: Workflow) -> list[str]:
     """What else a workflow may be called: its plan, its state file, a short name or their folders."""
     paths = [path for path in (workflow.source, workflow.briefing.state_path) if path]

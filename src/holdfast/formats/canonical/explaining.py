@@ -12,14 +12,17 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import StateUnreadable
 from holdfast.files.store import Store
-from holdfast.formats.canonical import files
+from holdfast.formats.canonical import files, matching
 from holdfast.formats.canonical.sources import Declaration, Looked, values
 from holdfast.formats.canonical.sources.document import field_of, open_document
 from holdfast.formats.canonical.sources.phase_marks import stated_status
 from holdfast.formats.canonical.sources.phases import phases_of
 from holdfast.formats.canonical.sources.plan import NOTHING_TO_FOLLOW
 from holdfast.formats.engine.markdown import Line
+from holdfast.formats.engine.workflow import Place
 from holdfast.patterns import pattern
+from holdfast.records import ledger
+from holdfast.records.ledger import Tombstone
 from holdfast.text.plaintext import decode
 
 _RUNS = "`Status: In Progress`"
@@ -44,10 +47,23 @@ class Explained(NamedTuple):
     change: str = ""  # so that it is
 
 
-def explain(store: Store, path: str) -> dict[str, Any]:
-    """What the file at *path* below the root declares, and what each of its lines does to that."""
+def explain(place: Place, path: str, *, is_kept: bool) -> dict[str, Any]:
+    """What the file at *path* below the root declares, and what each of its lines does to that.
+
+    With *is_kept* its workflow has a state, so that no tombstone of it counts.
+    """
+    store = place.store
     source = files.look_at(store, path)
     verdict, said, change = _verdict(source)
+    why = source.candidate.why if source.candidate else source.reason
+    if (
+        said
+        and not is_kept
+        and verdict in {"active", "candidate"}
+        and (stone := _tombstone(place, said))
+    ):
+        verdict, why = "ended", f"{stone.how} on {stone.at[:10]}"
+        change = shlex.join(["holdfast", "resume", stone.name])
     try:
         data = store.read(store.root / path)[0]
     except StateUnreadable:  # the reason is in the source
@@ -60,7 +76,7 @@ def explain(store: Store, path: str) -> dict[str, Any]:
     return {
         "file": path,
         "verdict": verdict,
-        "why": source.candidate.why if source.candidate else source.reason,
+        "why": why,
         "change": change,
         "workflow": said.workflow if said else None,
         "phase": phase.current if phase else None,
@@ -69,6 +85,13 @@ def explain(store: Store, path: str) -> dict[str, Any]:
         "next_action": said.next_action if said else None,
         "lines": lines,
     }
+
+
+def _tombstone(place: Place, said: Declaration) -> Tombstone | None:
+    """That of the workflow which *said* declares, if it has ended."""
+    record, group = ledger.load(place.store), matching.group([said])[0]
+    resting = matching.resting(place.store, record, group, place.checkout)
+    return resting[0] if resting else None
 
 
 def _verdict(source: Looked) -> tuple[str, Declaration | None, str]:
