@@ -324,6 +324,34 @@ def test_it_asks_for_what_a_starter_plan_needs(holdfast_project: Project) -> Non
     assert (found["name"], found["phases"], found["phase_name"]) == ("Pay", 2, "A")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("start", "X", "--phases", "A,B"),
+        ("init", "--plan", "--name", "X", "--phases", "A,B"),
+        ("simulate",),
+    ],
+    ids=" ".join,
+)
+def test_a_start_without_hooks_says_that_a_compaction_saves_nothing(
+    command: tuple[str, ...], holdfast_project: Project
+) -> None:
+    """In one line on stderr; not in a session, not as JSON, and not once an agent has the hooks."""
+    warning = "holdfast: no hooks are registered, so a compaction saves and restores nothing"
+
+    def warnings(folder: str, session: str | None, *options: str) -> int:
+        where = holdfast_project.root / folder
+        where.mkdir()
+        done = holdfast_project.run(*command, *options, session=session, cwd=where, check=False)
+        return done.stderr.count(warning)
+
+    assert (warnings("alone", None), warnings("in a session", "session-1")) == (1, 0)
+    if command == ("simulate",):
+        assert warnings("as JSON", None, "--json") == 0
+    holdfast_project.run("install", "--agent", "codex")
+    assert warnings("with hooks", None) == 0
+
+
 def test_a_file_that_does_not_do_is_asked_for_again(shop: Project) -> None:
     """It ended the command, and every answer was lost. That PLAN.md is there came last."""
     before = (shop.root / "PLAN.md").read_bytes()

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -302,9 +303,24 @@ def pairs(values: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def warn_without_hooks(here: Surroundings) -> None:
+    """Tell a person whom no agent serves yet that a compaction would save nothing."""
+    from holdfast.setup import clientsettings  # noqa: PLC0415  # most commands need no settings
+    from holdfast.setup.plugin import marker  # noqa: PLC0415
+
+    is_agent = here.session or here.client_project or marker.is_ours(sys.prefix)
+    if not (is_agent or clientsettings.any_hooks(here)):
+        say_aside(
+            "no hooks are registered, so a compaction saves and restores nothing: holdfast init"
+        )
+
+
 def take_up(view: ProjectView, workflow: Workflow, verb: str, *details: str) -> None:
     """Make *workflow*, just changed, this session's, and print its status."""
     sync.take_up(view, workflow)
+    if verb == "started":
+        app: App = click.get_current_context().obj
+        warn_without_hooks(app.surroundings)
     if workflow.format == GENERAL and workflow.standing != "active":  # so nothing comes next
         idle = replace(workflow.briefing, next_action="")
         say(f"{for_person(idle, verb)}. It is not active: {one_line(workflow.remark)}")

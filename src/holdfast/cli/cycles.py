@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli import terminal
-from holdfast.cli.app import App, Whole, dump, json_option, pass_app, say
+from holdfast.cli.app import App, Whole, dump, json_option, pass_app, say, warn_without_hooks
 from holdfast.errors import IllegalMove
 from holdfast.records import hooklog
 from holdfast.records import session as sessions
@@ -53,6 +53,8 @@ def simulate(
     here = app.surroundings
     session = None if new else session or here.session
     app.look()  # warns if Holdfast is switched off
+    if not as_json:
+        warn_without_hooks(here)
     view = sync.survey(session, here, app.clock)
     claims = sessions.others(here.state_dir, session, view.root)
     claims += [view.owned] if view.owned else []

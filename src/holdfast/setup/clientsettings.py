@@ -285,6 +285,11 @@ def look(here: Surroundings, client: Client = CLAUDE) -> Scopes:
     return Scopes(client, project, folder, files)
 
 
+def any_hooks(here: Surroundings) -> bool:
+    """Whether the settings of any agent register us."""
+    return any(look(here, client).sources() for client in clients.CLIENTS.values())
+
+
 # Whoever runs it: the plugin is one and the same.
 _OF_PLUGIN = registration.registered(registration.hooks(PLUGIN))
 
