@@ -350,3 +350,19 @@ def test_a_start_tells_the_person_in_one_line_where_the_work_stands(
     project.clock.advance(days=9)
     told = compaction_cycle.start(source, session="s-4").message
     assert told.startswith("Workflow not restored: Gamma: phase 1/2, ")
+
+
+def test_why_a_phase_is_blocked_is_kept_and_told_when_it_is_passed(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The reason in CLAUDE.local.md was lost, and a blocked phase was passed without a word."""
+    project = holdfast_project
+    local = "# WORKFLOW STATE\n\nWorkflow: W\nPhase: 1/3 - A\nStatus: Blocked (waiting for copy)\n"
+    project.write("CLAUDE.local.md", local)
+    assert "blocked: waiting for copy" in compaction_cycle().guidance
+    assert "blocked: waiting for copy" in project.run("status").stdout
+    assert "  was blocked: waiting for copy\n" in project.run("phase", "next").stdout
+    assert "waiting for copy" not in project.run("status").stdout
+    project.run("block", "no database")
+    assert "  was blocked: no database\n" in project.run("phase", "next").stdout
+    assert "was blocked" not in project.run("phase", "set", "1").stdout

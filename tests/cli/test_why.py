@@ -188,3 +188,15 @@ def test_a_misspelt_file_is_told_with_the_one_that_is_there(
     refused = holdfast_project.run(*command, typed, check=False)
     assert refused.returncode == 1
     assert f"Did you mean {there!r}?" in refused.stderr
+
+
+def test_a_second_workflow_in_claude_local_md_is_told(holdfast_project: Project) -> None:
+    """It was dropped in silence."""
+    one, two = "Workflow: Alpha\nPhase: 1/2 - A\n", "Workflow: Beta\nPhase: 2/3 - B\n"
+    holdfast_project.write(
+        "CLAUDE.local.md", f"# WORKFLOW STATE\n\n{one}\n# WORKFLOW STATE\n\n{two}"
+    )
+    assert "'Beta' is a second workflow, which does not count" in holdfast_project.run("why").stdout
+    lines = explained(holdfast_project, "CLAUDE.local.md")["lines"]
+    assert lines[3] == "workflow: Alpha"
+    assert lines[8] == "! this file declares 'Alpha' only; declare another one in a plan"

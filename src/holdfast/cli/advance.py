@@ -24,7 +24,7 @@ from holdfast.cli.app import (
     workflow_option,
 )
 from holdfast.formats.canonical import files, lifecycle
-from holdfast.formats.canonical.format import FORMAT, all_in_words
+from holdfast.formats.canonical.format import FORMAT, all_in_words, blocked_by
 from holdfast.formats.canonical.lifecycle import Beginning, Step
 from holdfast.formats.canonical.sources import Status, WorkflowType
 from holdfast.formats.canonical.sources.values import normal_reading
@@ -75,6 +75,9 @@ def _go(app: App, name: str | None, step: Step, verb: str) -> None:
     view, before, known = _change(app, name, lifecycle.advance, app.place(), step)
     left = lifecycle.left_behind(before, known)
     passed = [f"left with {line}" for line in all_in_words(left)]
+    if before.state.phase.status == "blocked" != known.state.phase.status:
+        reason = blocked_by(before)
+        passed.insert(0, f"was blocked: {reason}" if reason else "was blocked")
     _tell(view, known, verb, *passed, *_left_behind(known))
 
 

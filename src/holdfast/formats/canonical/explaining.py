@@ -14,6 +14,7 @@ from holdfast.errors import StateUnreadable
 from holdfast.files.store import Store
 from holdfast.formats.canonical import files, matching
 from holdfast.formats.canonical.sources import Declaration, Looked, values
+from holdfast.formats.canonical.sources.claude_local import name_and_status
 from holdfast.formats.canonical.sources.document import field_of, open_document
 from holdfast.formats.canonical.sources.phase_marks import stated_status
 from holdfast.formats.canonical.sources.phases import phases_of
@@ -164,6 +165,8 @@ def _understood(line: Line, said: Declaration | None) -> tuple[str, str]:
         word = stated_status(field[1]) if field[1] else "a status"
         known = "`In Progress`, `Blocked` or `Completed`"
         return (f"status: {word}".replace("_", " "), "") if word else ("", f"say {known}")
+    if field and field[0] == "workflow" and said and _is_another(field[1], said):
+        return "", f"this file declares {said.workflow!r} only; declare another one in a plan"
     if field and field[0] == "phase" and said and said.phase_unreadable:
         return "", "write it as `Phase: 2/5 - Name`"
     if said and said.workflow and line.level == 1 and said.workflow in text:
@@ -175,6 +178,12 @@ def _understood(line: Line, said: Declaration | None) -> tuple[str, str]:
     if field:
         return (f"{field[0]}: {field[1]}" if field[1] else f"begins: {field[0]}"), ""
     return _listed(text, said), ""
+
+
+def _is_another(name: str, said: Declaration) -> bool:
+    """Whether CLAUDE.local.md names a second workflow, which does not count."""
+    is_local = said.source == "local" and bool(said.workflow) and bool(name)
+    return is_local and name_and_status(name)[0] != said.workflow
 
 
 def _phase(line: Line, text: str, said: Declaration | None) -> str:

@@ -28,6 +28,7 @@ from holdfast.formats.canonical import view as views
 from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.model import TIME, LeftPhase, State, has_shape, names_of
+from holdfast.formats.canonical.sources.statuses import behind_status
 from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.canonical.view import Merged, View
 from holdfast.formats.engine.document import Document, encoded, quoted
@@ -40,6 +41,7 @@ from holdfast.formats.engine.workflow import (
     Standing,
     Survey,
     Workflow,
+    as_text,
     unless_numbered,
 )
 from holdfast.records import ledger
@@ -357,6 +359,17 @@ def _cautions(entry: Merged) -> Iterator[str]:
     local = entry.group.local if entry.group else None
     if local and local.phase and local.phase.current not in {None, phase.current}:
         yield f"{local.path} says phase {local.phase.current}; the saved state counts"
+    if "blocked_by" not in entry.state.context and (reason := blocked_by(entry)):
+        yield f"blocked: {reason}"
+
+
+def blocked_by(entry: Merged) -> str:
+    """Why its phase is blocked, as a command or CLAUDE.local.md gives it; empty if it is not blocked."""
+    if entry.state.phase.status != "blocked":
+        return ""
+    local = entry.group.local if entry.group else None
+    declared = behind_status(local.status_written[0]) if local and local.status == "blocked" else ""
+    return as_text(entry.state.context.get("blocked_by", declared.strip("()（） ")))
 
 
 def _try(survey: Survey, step: Callable[[], object]) -> bool:

@@ -45,7 +45,10 @@ def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> 
     if local.why_candidate:
         candidate = Candidate(local.why_candidate, declaration)
         return Looked(path, None, values.joined(local.why_candidate, problem), candidate=candidate)
-    return Looked(path, declaration, values.joined(_found(local), problem), problem)
+    reason = values.joined(
+        _found(local), _second(_without_old(document.lines)[0], local.name), problem
+    )
+    return Looked(path, declaration, reason, problem)
 
 
 def _declared(
@@ -160,6 +163,14 @@ def _found(local: _Local) -> str:
     if marker:
         return f"{where}, WORKFLOW STATE on line {marker.line.number}"
     return f"{where}, phase {local.stated.phase_field.place}"
+
+
+def _second(lines: Sequence[Line], name: str) -> str:
+    """That another workflow is named, which does not count."""
+    fields = (field_of(line) for line in lines if "Workflow" in line.text)
+    named = (name_and_status(field[1])[0] for field in fields if field and field[0] == "workflow")
+    other = next((other for other in named if other not in {"", name}), None)
+    return f"{values.quoted(other)} is a second workflow, which does not count" if other else ""
 
 
 # Many write no workflow, but a section on the session: "## Current Session" with a "Status:" that says what runs.
