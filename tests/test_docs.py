@@ -83,8 +83,7 @@ def test_the_commands_of_the_documents(
     )
     assert example
     declared = "\n".join(line.removeprefix("   ") for line in example[1].splitlines())
-    holdfast_project.write("CLAUDE.local.md", declared)
-    holdfast_project.write("CLAUDE/PageOrchestration.md", "# Page orchestration\n")
+    holdfast_project.write("PLAN.md", declared)
     for agent in set(VERSIONS) & set(re.findall(r"^\w+", commands, re.MULTILINE)):
         line = shlex.join(private().entered(command(agent)))
         (programs / agent).write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
