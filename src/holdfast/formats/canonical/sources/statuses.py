@@ -62,7 +62,8 @@ _DATE = (
     rf"|[0-9]{{1,2}}\.?\s+{_MONTH}(?:\s+[0-9]{{4}})?|{_MONTH}\s+[0-9]{{1,4}}(?:,?\s+[0-9]{{4}})?)"
 )
 _DATED = pattern(rf"(?<![\s(\[,–—:-])[\s(\[,–—:-]++{_DATE}[)\]\s.]*$", re.IGNORECASE)
-_DATES = pattern(rf"(?:{_DATE}|\s|[–—-]|to\b)+", re.IGNORECASE)
+# Without a way back: where one date ends and the next begins is ambiguous, which would take exponential time.
+_DATES = pattern(rf"(?:(?>{_DATE})|\s|[–—-]|to\b)++", re.IGNORECASE)
 _LONGEST_DATE = 60
 DIGIT = pattern("[0-9]")  # asked first, since the expressions that need one are long to compile
 _LONGEST_ENDING = 80  # a sentence that ends with "in progress" may speak of anything
