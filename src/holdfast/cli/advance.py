@@ -17,6 +17,7 @@ from holdfast.cli.app import (
     complete_reminder,
     pairs,
     pass_app,
+    phase_names,
     say,
     say_aside,
     take_up,
@@ -129,7 +130,7 @@ def start(
     view = app.change(save=False, stay=False)
     view.refuse_failed(FORMAT.name)
     root = view.place.root
-    names = [text.strip() for text in (*(phases or "").split(","), *named) if text.strip()]
+    names = [*phase_names(phases or ""), *(text.strip() for text in named if text.strip())]
     if phases is not None and not names:
         raise click.BadParameter('--phases has no names; expected: "Design,Build,Test"')
     written = [_from_root(path, root) for path in reading]
