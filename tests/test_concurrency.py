@@ -94,6 +94,7 @@ def test_64_hooks_and_8_commands_at_once(holdfast_project: Project) -> None:
 
 def test_parallel_starts_of_many_workflows(holdfast_project: Project) -> None:
     """Names that share a slug, begun at the same moment, get a file each."""
+    holdfast_project.run("install", "--yes")
     names = ["a b", "a-b", "a_b", "A  b!", "a.b", "a/b", "(a b)", "a+b"]
     processes = [command(holdfast_project, "start", name) for name in names]
     for process in processes:
@@ -190,6 +191,7 @@ def test_a_command_waits_for_a_hook_to_finish(
     holdfast_project: Project, holder: subprocess.Popen[bytes]
 ) -> None:
     """Longer than a hook would; it does its work when the lock is free."""
+    holdfast_project.run("install", "--yes")
     waiting = command(holdfast_project, "start", "Patient")
     time.sleep(2.5)
     assert waiting.poll() is None

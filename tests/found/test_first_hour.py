@@ -203,6 +203,7 @@ def test_simulate_praised_a_summary_of_its_own(holdfast_project: Project) -> Non
 
 def test_simulate_printed_nothing_three_times(holdfast_project: Project) -> None:
     """Where nothing is restored, it says why, and that is a failure as it is of `preview`."""
+    holdfast_project.run("install", "--yes")
     done = holdfast_project.run("simulate", check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[0] == "holdfast: nothing: no workflow is declared or kept here"

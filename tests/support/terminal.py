@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 _PATIENCE = 60.0
-# The first terminal that the leader of a session opens is its own, so that Ctrl-C reaches it.
-_ON_TERMINAL = """import os, sys
+# The first terminal that the leader of a session opens is its own, so that Ctrl-C reaches it. A shell's
+# job in the background ignores Ctrl-C, and so would whatever it starts.
+_ON_TERMINAL = """import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.close(os.open(os.ttyname(0), os.O_RDWR))
 os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
@@ -42,17 +44,22 @@ def typed(
         start_new_session=True,
     ) as process:
         os.close(theirs)
-        seen, begun, ends = "", 0, time.monotonic() + _PATIENCE
-        for waited_for, answer in answers:
-            while (at := seen.find(waited_for, begun)) < 0:
-                more = _read(ours, ends)
-                assert more, f"{waited_for!r} was not shown: {seen}"
+        try:
+            seen, begun, ends = "", 0, time.monotonic() + _PATIENCE
+            for waited_for, answer in answers:
+                while (at := seen.find(waited_for, begun)) < 0:
+                    more = _read(ours, ends)
+                    assert more, f"{waited_for!r} was not shown: {seen}"
+                    seen += more
+                begun = at + len(waited_for)
+                if answer == CTRL_C:
+                    time.sleep(0.2)  # readline loses one that comes just before it waits for a key
+                os.write(ours, answer.encode())
+            while more := _read(ours, ends):
                 seen += more
-            begun = at + len(waited_for)
-            os.write(ours, answer.encode())
-        while more := _read(ours, ends):
-            seen += more
-        code = process.wait(30)
+            code = process.wait(30)
+        finally:
+            process.kill()  # does nothing where it has ended
     os.close(ours)
     return Shown(seen.replace("\r\n", "\n"), code)
 

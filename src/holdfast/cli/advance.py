@@ -21,6 +21,7 @@ from holdfast.cli.app import (
     say,
     say_aside,
     take_up,
+    warn_without_hooks,
     workflow_name,
     workflow_option,
 )
@@ -140,6 +141,7 @@ def start(
     if home and os.path.realpath(home) == str(root):
         say_aside(f"this is your home folder; the workflow is saved in {root / files.FOLDER}")
     _tell(view, known, "started", f"kept in {known.path}", *_troubles(view, written))
+    warn_without_hooks(app.surroundings)
     chosen = app.look(stay=False).choice().chosen
     if chosen and chosen.key != known.key:
         say(f"  Still current: {chosen.name!r}. Select this one with -w {known.name!r}.")

@@ -318,9 +318,6 @@ def warn_without_hooks(here: Surroundings) -> None:
 def take_up(view: ProjectView, workflow: Workflow, verb: str, *details: str) -> None:
     """Make *workflow*, just changed, this session's, and print its status."""
     sync.take_up(view, workflow)
-    if verb == "started":
-        app: App = click.get_current_context().obj
-        warn_without_hooks(app.surroundings)
     if workflow.format == GENERAL and workflow.standing != "active":  # so nothing comes next
         idle = replace(workflow.briefing, next_action="")
         say(f"{for_person(idle, verb)}. It is not active: {one_line(workflow.remark)}")

@@ -27,6 +27,7 @@ from holdfast.cli.app import (
     say,
     say_aside,
     take_up,
+    warn_without_hooks,
 )
 from holdfast.cli.installer import (
     ALLOWED,
@@ -446,6 +447,7 @@ def _start_plan(app: App, name: str | None, phases: str | None, path: str | None
     if workflow is None:  # it lies where nobody looks for plans
         view, workflow = start_following(app, view, relative)
     take_up(view, workflow, "started")
+    warn_without_hooks(app.surroundings)
 
 
 _PLAN = "PLAN.md"
