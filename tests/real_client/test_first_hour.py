@@ -101,7 +101,7 @@ def nothing_of_ours_is_left(place: Workplace) -> None:
     is_the_persons_own(place)
     ignored = git(place, "status", "--porcelain", "--ignored", "--untracked-files=all")
     assert "!!" not in ignored
-    assert "there is nothing of Holdfast" in place.holdfast("uninstall", "--purge")
+    assert "nothing of Holdfast that is known" in place.holdfast("uninstall", "--purge")
 
 
 @NEWEST
