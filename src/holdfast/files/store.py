@@ -247,7 +247,7 @@ class Store:
             )
 
     def flush(self, folder: Path) -> None:
-        """Have the disk know what was written to *folder* without flushing it."""
+        """Flush *folder*, into which files were written with `flush_folder=False`."""
         with _changing(folder):
             sync_folder(str(folder))
 

@@ -80,7 +80,7 @@ def remove(text: str) -> str:
 
 def _rules(settings: Mapping[str, Any]) -> list[str]:
     rules = mapping(settings.get(_RULES[0])).get(_RULES[1])
-    # What is no text keeps its place in the list, and is no rule.
+    # Anything but text is no rule, but keeps its place, so that the indexes are those of the file.
     return (
         [rule if isinstance(rule, str) else "" for rule in rules] if isinstance(rules, list) else []
     )
