@@ -98,6 +98,24 @@ def _changing(path: Path) -> Iterator[None]:
         raise StateUnwritable(path, reason) from error
 
 
+def remove(path: str | Path, above: int = 0, *, folder: bool = False) -> None:
+    """Delete the file at *path* if there is one, or the *folder* with all that is in it; or StateUnwritable.
+
+    So many folders *above* it go as well, as far as they are empty then.
+    """
+    path = Path(path)
+    with _changing(path):
+        if folder:
+            import shutil  # noqa: PLC0415  # hooks have no use for it
+
+            shutil.rmtree(path)
+        else:
+            patiently(lambda: path.unlink(missing_ok=True))
+    with contextlib.suppress(OSError):  # something else is in it
+        for parent in list(path.parents)[:above]:
+            parent.rmdir()
+
+
 class Copies(NamedTuple):
     """What we last wrote to a state file, and what was there before its content last changed."""
 
@@ -273,14 +291,10 @@ class Store:
         with _changing(folder):
             folder.mkdir(parents=True, exist_ok=True)
 
-    def remove(self, path: Path, *, folder_too: bool = True) -> None:
-        """Delete our own state file *path*, and its folder if that is then empty."""
+    def remove(self, path: Path, above: int = 0) -> None:
+        """Delete our own file *path*; see `remove`."""
         self._contained(path.parent)
-        with _changing(path):
-            patiently(lambda: path.unlink(missing_ok=True))
-        if folder_too:
-            with contextlib.suppress(OSError):
-                path.parent.rmdir()
+        remove(path, above)
 
     # Copies of one state file: the last good one, and the one before for undo.
 

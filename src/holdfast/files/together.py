@@ -58,9 +58,9 @@ def write(store: Store, name: str, changes: Sequence[Change]) -> None:
         pairs = zip(changes, befores, strict=True)
         undone = (Change(change.path, before) for change, before in pairs)
         _make(store, [change for change in undone if _content(change.path) != change.data])
-        store.remove(note, folder_too=False)
+        store.remove(note)
         raise
-    store.remove(note, folder_too=False)
+    store.remove(note)
 
 
 def is_unfinished(store: Store, name: str) -> bool:
@@ -102,7 +102,7 @@ def finish(store: Store, name: str, allowed: Callable[[str], bool], stamp: str) 
             f"what it was about to write is in {aside}"
         )
     else:
-        store.remove(note, folder_too=False)
+        store.remove(note)
     return lines
 
 
@@ -134,7 +134,7 @@ def _make(store: Store, changes: Sequence[Change]) -> None:
     """Make the *changes* in their order, and flush each folder once, at the end."""
     for path, data in changes:
         if data is None:
-            store.remove(path, folder_too=False)
+            store.remove(path)
         else:
             store.write(path, data, flush_folder=False)
     for folder in {path.parent for path, data in changes if data is not None}:

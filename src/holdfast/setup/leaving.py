@@ -11,7 +11,6 @@ import contextlib
 import glob
 import os
 import shlex
-import shutil
 import tarfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,7 +21,7 @@ from holdfast.config.project import Surroundings, candidates
 from holdfast.errors import StateOutOfReach, StateUnreadable, StateUnwritable
 from holdfast.files import git, jsontext, ownjson
 from holdfast.files.regular import read_file, read_json
-from holdfast.files.store import LARGEST, PRIVATE, Store
+from holdfast.files.store import LARGEST, PRIVATE, Store, remove
 from holdfast.formats.canonical import files as canonical
 from holdfast.records import sessionlog
 from holdfast.setup import clientsettings, extras, installing, skill
@@ -128,14 +127,14 @@ def _in_home(here: Surroundings) -> Iterator[Remnant]:
         for source in plugins:
             yield Remnant(source.path, f"the plugin {source.plugin}", stays=source.removal)
     if here.config_file and os.path.lexists(here.config_file):
-        yield Remnant(here.config_file, "your settings", partial(_unlink, here.config_file))
+        yield Remnant(here.config_file, "your settings", partial(remove, here.config_file, above=1))
     if here.state_dir and os.path.isdir(here.state_dir):
         what = "sessions, logs and prepared answers"
-        yield Remnant(here.state_dir, what, partial(_remove_folder, here.state_dir))
+        yield Remnant(here.state_dir, what, partial(remove, here.state_dir, folder=True))
     # Last, since this may run from there. The plugin's hooks, which would write again, do nothing without it.
     for folder in _matching(own, "plugins", "data", f"{NAME}-*"):
         if os.path.isfile(os.path.join(folder, "setup.lock")):
-            yield Remnant(folder, "the plugin's environment", partial(_remove_folder, folder))
+            yield Remnant(folder, "the plugin's environment", partial(remove, folder, folder=True))
 
 
 # In a project.
@@ -149,7 +148,7 @@ def _in_project(root: str, state_dir: str | None) -> Iterator[Remnant]:
     yield from _skill(os.path.join(root, ".claude"))
     settings = os.path.join(root, _SETTINGS)
     if os.path.lexists(settings):
-        yield Remnant(settings, "settings of the project", partial(_unlink, settings))
+        yield Remnant(settings, "settings of the project", partial(remove, settings, above=1))
     yield from _states(Store(root))
     private = os.path.join(root, PRIVATE)
     if os.path.islink(private):
@@ -158,10 +157,10 @@ def _in_project(root: str, state_dir: str | None) -> Iterator[Remnant]:
     ended = os.path.join(private, "archive")
     if os.path.isdir(ended):
         what = "the last states of workflows that ended"
-        yield Remnant(ended, what, partial(_remove_folder, ended), archived=True)
+        yield Remnant(ended, what, partial(remove, ended, folder=True), archived=True)
     if os.path.isdir(private):
         what = "the project record and copies of states"
-        yield Remnant(private, what, partial(_remove_folder, private, above=1))
+        yield Remnant(private, what, partial(remove, private, above=1, folder=True))
 
 
 def _states(store: Store) -> Iterator[Remnant]:
@@ -173,7 +172,6 @@ def _states(store: Store) -> Iterator[Remnant]:
         return
     folder = str(store.root / canonical.FOLDER)
     for path in paths:
-        remove = partial(_remove_state, path, folder)
         try:
             state = mapping(read_json(path, LARGEST))
         except StateUnreadable as error:
@@ -181,13 +179,13 @@ def _states(store: Store) -> Iterator[Remnant]:
             continue
         what = f"the workflow {state.get('workflow')!r}"
         stays = "" if NAME in state else "another tool wrote it"
-        yield Remnant(path, what, remove, stays, archived=True)
+        yield Remnant(path, what, partial(_remove_state, path, folder), stays, archived=True)
     if not paths and _is_ignored_alone(folder):
         yield Remnant(folder, "an empty folder of ours", partial(_remove_ignored, folder))
 
 
 def _remove_state(path: str, folder: str) -> None:
-    _unlink(path)
+    remove(path, above=1)
     if _is_ignored_alone(folder):
         _remove_ignored(folder)
 
@@ -201,7 +199,7 @@ def _is_ignored_alone(folder: str) -> bool:
 
 
 def _remove_ignored(folder: str) -> None:
-    _unlink(os.path.join(folder, ".gitignore"), above=2)
+    remove(os.path.join(folder, ".gitignore"), above=2)
 
 
 # In both.
@@ -257,27 +255,3 @@ def _server_entries(value: Any) -> Iterator[tuple[str, ...]]:
         words = [entry.get("command"), *(arguments if isinstance(arguments, list) else ())]
         if all(isinstance(word, str) for word in words) and starts_us(shlex.join(words), "mcp"):
             yield (*above, _SERVERS, NAME)
-
-
-def _unlink(path: str, above: int = 1) -> None:
-    """Delete the file at *path*, and so many folders above it as are empty then."""
-    try:
-        os.unlink(path)
-    except OSError as error:
-        raise StateUnwritable(path, error.strerror or str(error)) from error
-    _remove_empty(path, above)
-
-
-def _remove_folder(path: str, above: int = 0) -> None:
-    try:
-        shutil.rmtree(path)
-    except OSError as error:
-        raise StateUnwritable(path, error.strerror or str(error)) from error
-    _remove_empty(path, above)
-
-
-def _remove_empty(path: str, above: int) -> None:
-    with contextlib.suppress(OSError):
-        for _ in range(above):
-            path = os.path.dirname(path)
-            os.rmdir(path)

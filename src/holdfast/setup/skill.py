@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from importlib import resources
 
 from holdfast.agents.clients import Scope
 from holdfast.errors import StateUnreadable, StateUnwritable
+from holdfast.files import store
 from holdfast.files.atomic import replace_file
 from holdfast.files.regular import read_file
 from holdfast.setup.clientsettings import Scopes
@@ -62,11 +62,4 @@ def write(path: str) -> str:
 
 def remove(path: str) -> None:
     """Delete the skill at *path*, and the folders that are empty then."""
-    try:
-        os.unlink(path)
-    except OSError as error:
-        raise StateUnwritable(path, error.strerror or str(error)) from error
-    with contextlib.suppress(OSError):  # something else is in it
-        for _ in _PLACE[:-1]:
-            path = os.path.dirname(path)
-            os.rmdir(path)
+    store.remove(path, above=len(_PLACE) - 1)

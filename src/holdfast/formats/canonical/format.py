@@ -405,7 +405,7 @@ def retire(place: Place, file: StateFile) -> None:
     store = place.store
     refuse_newer(file)
     store.archive(file.path.name, place.stamp, file.state.encode())
-    store.remove(file.path)
+    store.remove(file.path, above=1)
     store.forget(file.path)
 
 

@@ -319,7 +319,7 @@ def complete(
             if file:
                 canonical.retire(place, file)
         if known.file:
-            store.remove(known.file.path)
+            store.remove(known.file.path, above=1)
             store.forget(known.file.path)
     return tombstone, left
 
@@ -394,7 +394,7 @@ def forget(place: Place, key: str) -> Tombstone:
         ledger.save(store, view.ledger)
         archive = store.root / stone.archive
         if archive.parent == store.private / "archive":  # the record may have come with a clone
-            store.remove(archive, folder_too=False)
+            store.remove(archive)
     return stone
 
 

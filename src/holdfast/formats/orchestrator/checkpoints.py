@@ -239,5 +239,5 @@ def _move(place: Place, path: Path, folder: Path) -> None:
         raise
     except StateUnreadable:
         store.set_aside(path, place.stamp, move=True)
-    store.remove(path, folder_too=False)
+    store.remove(path)
     store.forget(path)

@@ -176,5 +176,5 @@ def define(place: Place, file: Path, definition: Definition, *, replace: bool = 
         store.write(path, data)
         for other in there:
             if other != path:
-                store.remove(other, folder_too=False)
+                store.remove(other)
     return path

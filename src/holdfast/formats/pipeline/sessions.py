@@ -233,7 +233,7 @@ def _taken_back_on_failure(store: Store) -> Iterator[list[Path]]:
     except HoldfastError:
         for path in made if not together.is_unfinished(store, FORMAT.name) else ():
             if not path.is_dir():
-                store.remove(path, folder_too=False)
+                store.remove(path)
             with contextlib.suppress(OSError):  # something else lies there
                 os.removedirs(path if path.is_dir() else path.parent)
         raise
@@ -315,7 +315,7 @@ def cancel(place: Place, name: str) -> list[str]:
             if folder.endswith("/"):
                 _remove_tree(store.root / folder)
         if not files.state_paths(store, location):
-            store.remove(store.root / location.index_file)
+            store.remove(store.root / location.index_file, above=1)
         with contextlib.suppress(OSError):  # something else lies there
             (store.root / location.base).rmdir()
         FORMAT.update_indexes(place)

@@ -232,7 +232,7 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
         if isinstance(file, Unusable) or file.problems:
             aside = store.relative(store.set_aside(file.path, place.stamp, move=True))
         else:
-            store.remove(file.path, folder_too=False)
+            store.remove(file.path)
         store.forget(file.path)
         return aside
 
