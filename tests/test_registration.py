@@ -21,7 +21,7 @@ PYTHON = Program("/usr/bin/python3", ("-P", "-m", "holdfast"))
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=list(CLIENTS))
 @pytest.mark.parametrize("program", [ON_PATH, PLUGIN, Program("/a b/it's $1/bin/holdfast"), PYTHON])
 def test_what_is_registered_is_recognised(program: Program, client: Client) -> None:
-    """All of it, with its event, without a fault, and nothing twice."""
+    """All of it, with its event, as the client runs it, and nothing twice."""
     wanted = registration.hooks(program, parts=3, client=client)
     found = list(registration.registered(wanted, client))
     entries = [
@@ -32,7 +32,7 @@ def test_what_is_registered_is_recognised(program: Program, client: Client) -> N
     ]
     assert [each.program for each in found] == [program] * len(entries)
     assert [each.event for each in found] == [event for event, _ in entries]
-    assert [each.fault for each in found] == [""] * len(entries)
+    assert all(hook.works for hook in found)
     assert len(set(found)) == len(found) or client.name == "claude"
     for hook, (_, entry) in zip(found, entries, strict=True):
         words = [program.command, *program.first, "hook", *hook.arguments]
@@ -95,54 +95,6 @@ def test_each_agent_gets_what_it_wants(client: Client) -> None:
         assert matchers == set()
     if client.name == "gemini":
         assert set(wanted) == {"SessionStart", "PreCompress", "BeforeAgent"}
-
-
-@pytest.mark.parametrize(
-    ("agent", "change", "fault"),
-    [
-        ("gemini", {"timeout": 30}, "its timeout of 30 ends it after 30 ms"),
-        ("gemini", {"timeout": 999}, "its timeout of 999 ends it after 999 ms"),
-        ("gemini", {"timeout": 1000}, ""),
-        ("codex", {"timeout": 1}, ""),
-        ("qwen", {"timeout": 30_000}, ""),
-        (
-            "codex",
-            {"command": "holdfast", "args": ["hook"]},
-            '"args", so it starts `holdfast` alone',
-        ),
-        ("qwen", {"command": "sh", "args": ["/a/holdfast", "hook"]}, "so it starts `sh` alone"),
-        ("codex", {"command": "holdfast hook --agent copilot"}, "it answers as for Copilot"),
-        ("codex", {"command": "holdfast hook --agent=gemini"}, "it answers as for Gemini CLI"),
-        ("codex", {"command": "holdfast hook --agent kodex"}, "it answers as for kodex"),
-        ("codex", {"command": "holdfast hook"}, ""),
-        (
-            "claude",
-            {"command": "holdfast", "args": ["hook", "--agent", "codex"]},
-            "it answers as for Codex",
-        ),
-        ("claude", {"command": "holdfast", "args": ["hook", "--agent", "claude"]}, ""),
-    ],
-)
-def test_what_keeps_a_hook_from_running(agent: str, change: dict[str, Any], fault: str) -> None:
-    """Milliseconds; a program and its arguments for who takes a line alone; what another agent wants."""
-    client = CLIENTS[agent]
-    wanted = registration.hooks(client=client)
-    wanted["SessionStart"][0]["hooks"][0] |= change
-    found = [hook.fault for hook in registration.registered(wanted, client)]
-    assert [fault in each for each in found if each] == ([True] if fault else [])
-
-
-def test_an_empty_matcher_where_none_may_be() -> None:
-    """Copilot did not run such a hook."""
-
-    def faults(client: Client) -> list[str]:
-        wanted = registration.hooks(client=client)
-        wanted["PreCompact"][0]["matcher"] = ""
-        found = [hook.fault for hook in registration.registered(wanted, client)]
-        return [each for each in found if each]
-
-    assert faults(CLIENTS["copilot"]) == ["Copilot does not accept an empty matcher"]
-    assert faults(CLIENTS["codex"]) == []
 
 
 @pytest.mark.parametrize(

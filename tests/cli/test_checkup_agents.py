@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast.agents import clients
 from holdfast.agents.clients import CLIENTS, Client
 from holdfast.config.project import Surroundings
 from holdfast.setup import registration
@@ -96,11 +95,10 @@ def of(*names: str) -> pytest.MarkDecorator:
 
 @EACH
 def test_nothing_is_wrong_with_an_agent(agent: Agent) -> None:
-    """Each payload of its own was given to its own hook."""
+    """A save and a restore of its own were given to its own hook."""
     assert agent.found() == []
     (tried,) = [each.what for each in agent.found("good") if each.check == "command"]
-    count = len(clients.payload_names(agent.client.name))
-    assert f"hook --agent {agent.client.name}` answers {count} recorded payloads" in tried
+    assert f"hook --agent {agent.client.name}` saves and restores, in " in tried
 
 
 @EACH
@@ -127,46 +125,32 @@ def test_an_old_entry_of_an_agent(agent: Agent) -> None:
         (
             "gemini",
             lambda hooks: hooks["SessionStart"][0].update(matcher="startup|resume|clear"),
-            "SessionStart: the matcher 'startup|resume|clear' leaves out startup, resume, clear",
-        ),
-        (
-            "gemini",
-            lambda hooks: hooks["PreCompress"][0].update(matcher="manual|auto"),
-            "PreCompress: the matcher 'manual|auto' leaves out manual, auto",
+            "SessionStart",
         ),
         (
             "gemini",
             lambda hooks: hooks["BeforeAgent"][0]["hooks"][0].update(timeout=30),
-            "BeforeAgent: its timeout of 30 ends it after 30 ms",
+            "BeforeAgent",
         ),
-        (
-            "copilot",
-            lambda hooks: hooks["PreCompact"][0].update(matcher=""),
-            "PreCompact: Copilot does not accept an empty matcher",
-        ),
-        (
-            "copilot",
-            lambda hooks: hooks.pop("UserPromptSubmit"),
-            "UserPromptSubmit is not registered",
-        ),
+        ("copilot", lambda hooks: hooks.pop("UserPromptSubmit"), "UserPromptSubmit"),
         (
             "codex",
             lambda hooks: hooks["SessionStart"][1]["hooks"].pop(),
-            "part 12 of 12 of the reading not registered",
+            "SessionStart --part 12",
         ),
         (
             "qwen",
             lambda hooks: hooks["PreCompact"][0]["hooks"][0].update(
                 command="holdfast", args=["hook", "--agent", "qwen"]
             ),
-            'PreCompact: Qwen Code does not know "args", so it starts `holdfast` alone',
+            "PreCompact",
         ),
         (
             "codex",
             lambda hooks: hooks["PreCompact"][0]["hooks"][0].update(
                 command="holdfast hook --agent copilot"
             ),
-            "PreCompact: it answers as for Copilot",
+            "PreCompact",
         ),
     ],
     indirect=["agent"],
@@ -174,9 +158,9 @@ def test_an_old_entry_of_an_agent(agent: Agent) -> None:
 def test_what_keeps_the_hooks_of_an_agent_from_running(
     agent: Agent, change: Callable[[dict[str, Any]], object], cause: str
 ) -> None:
-    """`install` puts it right."""
+    """Matchers that never match, milliseconds, arguments for who takes a line alone. `install` puts it right."""
     agent.register(change)
-    found = [each for each in agent.found() if each.what == "not everything is registered"]
+    found = [each for each in agent.found() if each.what.startswith("not everything")]
     assert [(each.cause, each.fix) for each in found] == [
         (cause, f"holdfast install --agent {agent.client.name}")
     ]
@@ -283,6 +267,8 @@ def test_the_plugin_for_opencode(holdfast_project: Project, tmp_path: Path) -> N
     assert [each.split(":")[0] for each in causes()] == [f"{gone.command} is not there"]
     text = registration.text(gone, client=client).replace("opencode goes on", "all goes on", 1)
     file.write_text(text, encoding="utf-8")
-    assert "plugin: it is not the plugin of this release" in causes()[0]
+    assert (
+        f"{file} is not the plugin of this release: it is older, or was changed since" in causes()
+    )
     file.write_text("export const Mine = 1\n", encoding="utf-8")
     assert f"{file} is not as opencode takes it: it is not a plugin of Holdfast" in causes()

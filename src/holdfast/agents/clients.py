@@ -15,7 +15,6 @@ from importlib.resources.abc import Traversable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from holdfast.agents.events import NOTED, WRITES
-from holdfast.config.settings import RESTORE
 
 Scope: TypeAlias = Literal["user", "project", "local"]
 # A later one overrides an earlier one. Hooks of all of them run.
@@ -23,10 +22,7 @@ SCOPES: tuple[Scope, ...] = ("user", "project", "local")
 # The tools whose calls we look at, as a matcher lists them.
 WRITING = "|".join(WRITES)
 NOTING = "|".join(NOTED)
-OUTDATED = "outdated"  # a plugin file that is not as this release would write it
 _RESTORING = "compact|resume|fork"
-_TRIGGERS = ("manual", "auto")
-_COMPACTIONS = {"PreCompact": _TRIGGERS, "PostCompact": _TRIGGERS}
 
 
 class Row(NamedTuple):
@@ -54,9 +50,6 @@ class Client(NamedTuple):
     windows_shell: Literal["cmd", "powershell"] = "cmd"  # what runs that line there
     second: int = 1  # its timeouts count so many to a second
     named: bool = False  # knows hooks by their names
-    fires_for: Mapping[str, tuple[str, ...]] = {}  # what sets an event off, where a matcher chooses
-    exact_matchers: bool = False  # a matcher is one word, and no pattern
-    empty_matchers: bool = True  # a matcher without a character is for all
     beside_hooks: frozenset[str] | None = None  # keys that it allows besides "hooks"; None: any
     with_comments: bool = False  # reads its file with comments in it
     plugins_in: str = ""  # where, in its own folder, it notes plugins; "" where its settings do
@@ -114,7 +107,6 @@ CLAUDE = Client(
     ),
     in_words=True,
     plain_notes=True,
-    fires_for={"SessionStart": tuple(RESTORE), **_COMPACTIONS},
     plugin_removal="claude plugin uninstall {plugin} --scope {scope}",
 )
 _LIKE_CLAUDE = (
@@ -130,7 +122,6 @@ CODEX = Client(
     update="npm install -g @openai/codex",
     files={"user": "hooks.json"},
     rows=_LIKE_CLAUDE,
-    fires_for={"SessionStart": ("compact", "resume", "startup", "clear"), **_COMPACTIONS},
     beside_hooks=frozenset({"description"}),
     plugins_in="config.toml",
     plugin_events=("PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop"),
@@ -144,7 +135,6 @@ QWEN = Client(
     update="npm install -g @qwen-code/qwen-code",
     files={"user": "settings.json"},
     rows=_LIKE_CLAUDE,
-    fires_for=CODEX.fires_for,
     with_comments=True,
     plugins_in="extensions/holdfast",
     plugin_removal="qwen extensions uninstall {plugin}",
@@ -157,8 +147,6 @@ COPILOT = Client(
     files={"user": "hooks/holdfast.json"},
     rows=(Row("SessionStart"), Row("PreCompact"), Row("UserPromptSubmit")),
     windows_shell="powershell",
-    fires_for={"PreCompact": _TRIGGERS},
-    empty_matchers=False,
     restored_by="SessionStart-resume",
     plugins_in="settings.json",
     plugin_removal="copilot plugin uninstall {plugin}",
@@ -173,8 +161,6 @@ GEMINI = Client(
     windows_shell="powershell",
     second=1000,
     named=True,
-    fires_for={"SessionStart": ("startup", "resume", "clear"), "PreCompress": _TRIGGERS},
-    exact_matchers=True,
     restored_by="BeforeAgent",
     with_comments=True,
 )

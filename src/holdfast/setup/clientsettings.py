@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
-from itertools import combinations, product
+from itertools import product
 from typing import Any, NamedTuple
 
 from holdfast.agents import clients
-from holdfast.agents.clients import CLAUDE, OUTDATED, SCOPES, Client, Scope
+from holdfast.agents.clients import CLAUDE, SCOPES, Client, Scope
 from holdfast.config.project import AGENT_VARIABLES, Surroundings, root_for_new
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.files import jsontext
@@ -26,7 +25,6 @@ from holdfast.setup.registration import PLUGIN, Hook, mapping
 LARGEST = 1024 * 1024
 HOOKS = "hooks"
 _PLUGIN = "holdfast"
-_ANY = "anything"
 
 
 class ClientSettings(NamedTuple):
@@ -78,16 +76,10 @@ def read(path: str, client: Client = CLAUDE) -> ClientSettings:
 
 
 def _started_by(raw: bytes, client: Client) -> dict[str, Any]:
-    text = raw.decode("utf-8", "replace")
-    program = clients.program_in(text)
+    program = clients.program_in(raw.decode("utf-8", "replace"))
     if program is None:
         raise ValueError("it is not a plugin of Holdfast")
-    words = [*program, "hook", *client.said]
-    entry = {
-        "command": words[0],
-        "args": words[1:],
-        OUTDATED: text != clients.opencode_plugin(program),
-    }
+    entry = {"command": program[0], "args": [*program[1:], "hook", *client.said]}
     return {"hooks": {row.event: [{"hooks": [entry]}] for row in client.rows}}
 
 
@@ -294,71 +286,11 @@ def any_hooks(here: Surroundings) -> bool:
 _OF_PLUGIN = registration.registered(registration.hooks(PLUGIN))
 
 
-def run_twice(one: Source, other: Source) -> bool:
-    """Whether some hook of the two runs twice."""
-    apart = bool(one.plugin or other.plugin)
-    return any(
-        hook.slot == theirs.slot and (apart or hook.started != theirs.started)
-        for hook, theirs in product(one.hooks, other.hooks)
-    )
-
-
-def doubled(source: Source) -> set[str]:
-    """The events for which *source* alone runs a hook more than once."""
+def run_twice(one: Source, other: Source) -> set[str]:
+    """The events for which a hook runs twice because of these two, which may be the same."""
+    apart = one is not other and bool(one.plugin or other.plugin)
     return {
         hook.event
-        for hook, other in combinations(source.hooks, 2)
-        if hook.slot == other.slot and hook.started != other.started
+        for hook, theirs in product(one.hooks, other.hooks)
+        if hook.slot == theirs.slot and (apart or hook.started != theirs.started)
     }
-
-
-def lacking(hooks: Sequence[Hook], due: Sequence[Hook], client: Client = CLAUDE) -> list[str]:
-    """What of the hooks that are *due* is missing in *hooks*, one phrase each."""
-    missing, gone = list[str](), list[int]()
-    for want in due:
-        same = [hook for hook in hooks if hook.slot == want.slot]
-        if want.part and not same:
-            gone.append(want.part)
-        else:
-            missing.append(_uncovered(want, same, client))
-    if gone:
-        numbers = f"part {gone[0]}" if len(gone) == 1 else f"parts {gone[0]} to {gone[-1]}"
-        most = max(hook.part for hook in due)
-        missing.append(f"{numbers} of {most} of the reading not registered")
-    return list(dict.fromkeys(filter(None, missing)))
-
-
-def _uncovered(want: Hook, same: Sequence[Hook], client: Client) -> str:
-    """Why *same*, which are there for the same, are not as good as *want*; empty where they are."""
-    if not same:
-        return f"{want.slot} is not registered"
-    sound = [hook for hook in same if not hook.fault]
-    if not sound:
-        return f"{want.slot}: {same[0].fault}"
-    if out := _left_out(want, sound, client):
-        matchers = " and ".join(repr(hook.matcher) for hook in sound)
-        return f"{want.slot}: the matcher {matchers} leaves out {', '.join(out)}"
-    if not want.beside and _left_out(want, [hook for hook in sound if not hook.beside], client):
-        return f"{want.slot} is async, so what it answers comes too late"
-    return ""
-
-
-def _left_out(want: Hook, hooks: Sequence[Hook], client: Client) -> list[str]:
-    """What *want* fires for and none of *hooks* does."""
-    there = client.fires_for.get(want.event)
-    tokens = want.matcher.split("|") if want.matcher else there or (_ANY,)
-    return [
-        token
-        for token in tokens
-        if (there is None or token in there)
-        and not any(_fires(hook, token, client) for hook in hooks)
-    ]
-
-
-def _fires(hook: Hook, token: str, client: Client) -> bool:
-    if not hook.matcher or client.exact_matchers:
-        return hook.matcher in {"", token}
-    try:
-        return re.fullmatch(hook.matcher, token) is not None
-    except re.error:
-        return token in hook.matcher.split("|")

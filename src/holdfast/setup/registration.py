@@ -19,11 +19,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
-from itertools import pairwise
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from holdfast.agents import clients
-from holdfast.agents.clients import CLAUDE, CLIENTS, NOTING, OUTDATED, WRITING, Client, Row
+from holdfast.agents.clients import CLAUDE, NOTING, WRITING, Client, Row
 from holdfast.config.settings import Settings
 from holdfast.files.regular import contains
 
@@ -192,20 +192,18 @@ class Hook(NamedTuple):
     beside: bool = False  # "async"
     line: str = ""  # the whole of it, where it is one line for a shell
     by_server: bool = False  # the MCP server answers it, and nothing is started
-    fault: str = ""  # why the client does not run it as it stands
-
-    @property
-    def part(self) -> int:
-        """Which part of the reading it sends; 0 for the main hook."""
-        value = _value(self.arguments, "--part")
-        return int(value) if value.isdecimal() else 0
+    works: bool = True  # whether the client runs it as it stands, and to its end
 
     @property
     def slot(self) -> str:
         """What it is there for: its event, with what tells it from the other hooks of that event."""
-        if LATER in self.arguments:
-            return f"{self.event} {LATER}"
-        return f"{self.event} --part {self.part}" if self.part else self.event
+        own = takewhile(lambda word: not word.startswith("--agent"), self.arguments)
+        return " ".join((self.event, *own))
+
+    @property
+    def form(self) -> tuple[object, ...]:
+        """How it is registered, whatever program it starts."""
+        return self.event, self.matcher, self.arguments, self.beside, self.by_server, self.works
 
     @property
     def started(self) -> tuple[object, ...]:
@@ -238,47 +236,24 @@ def _hook(
 ) -> Hook:
     matcher = str(group.get("matcher") or "")
     by_server = _is_for_server(entry)
-    in_words = by_server or isinstance(entry.get("args"), list)
+    in_words = isinstance(entry.get("args"), list)
+    timeout = entry.get("timeout")
+    ends_early = isinstance(timeout, (int, float)) and timeout < client.second
     return Hook(
         event,
         "" if matcher == "*" else matcher,
         arguments,
         program,
         entry.get("async") is True,
-        "" if in_words else entry["command"],
+        "" if by_server or in_words else entry["command"],
         by_server,
-        _fault(client, group, entry, arguments),
+        not ends_early and (client.in_words or not in_words),
     )
-
-
-def _fault(
-    client: Client, group: Mapping[str, Any], entry: Mapping[str, Any], arguments: Sequence[str]
-) -> str:
-    """Why *client* does not run *entry*, or not to its end, or cannot do with what it answers."""
-    agent = _value(arguments, "--agent") or client.name
-    if agent != client.name:
-        return f"it answers as for {CLIENTS[agent].title if agent in CLIENTS else agent}"
-    timeout = entry.get("timeout")
-    if isinstance(timeout, (int, float)) and timeout < client.second:
-        return f"its timeout of {timeout} ends it after {timeout * 1000 // client.second} ms"
-    if isinstance(entry.get("args"), list) and not client.in_words:
-        return f'{client.title} does not know "args", so it starts `{entry["command"]}` alone'
-    if entry.get(OUTDATED) is True and client.is_bridge:
-        return "it is not the plugin of this release, or was changed since"
-    if group.get("matcher") == "" and not client.empty_matchers:
-        return f"{client.title} does not accept an empty matcher"
-    return ""
 
 
 def mapping(value: object) -> Mapping[str, Any]:
     """*value* where it has members; else none."""
     return value if isinstance(value, Mapping) else {}
-
-
-def _value(arguments: Sequence[str], option: str) -> str:
-    """What is given for *option*, behind it or with an equals sign; empty where it is not there."""
-    joined = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
-    return dict(pairwise(arguments)).get(option) or joined.get(option, "")
 
 
 def ours(entry: object) -> tuple[tuple[str, ...], Program] | None:

@@ -1,8 +1,8 @@
 """Which settings register Holdfast: none, incompletely, by a path that is gone, more than once, not trusted.
 
-The doctor checks whether a registration works, not whether it is what `install` would write: a matcher that somebody has
-widened is not a fault. What is registered is started as the client would, once for each recorded payload, in a throw-away
-project. A program that a repository names is not started, unless it is this very installation.
+The doctor asks of each hook that `install` would write whether it is there in that form, whichever program it starts. That
+program is then started as the client would, in a throw-away project, to save and to restore. One that a repository names
+is not started, unless it is this very installation.
 
 Codex runs no hook that the person has not trusted in `/hooks`, and says nothing of it. It notes what it trusts
 by its place in the file and a hash of its own, so that a hook which was changed since is not told from one
@@ -11,6 +11,7 @@ that was not.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -39,6 +40,8 @@ from holdfast.text.plaintext import counted, one_line
 _VERSION_PATIENCE = 20.0
 _WORKFLOW = "Checkup"
 _NOTES = "config.toml"  # Codex's
+# What is tried of a session, under the names of all agents; then what brings everything back.
+_TRIED = ("SessionStart-startup", "SessionStart-new", "PreCompact", "PreCompress")
 _IN_PLUGIN = "hooks/hooks.json"
 _RELOAD = "claude plugin enable holdfast@holdfast"  # what is run here is the plugin's own
 
@@ -102,18 +105,29 @@ def _files(scopes: Scopes) -> Iterator[Finding]:
 
 
 def _missing(found: Sequence[Source], parts: int, client: Client) -> Iterator[Finding]:
-    hooks = [hook for source in found for hook in source.hooks]
-    due = registration.registered(registration.hooks(parts=parts, client=client), client)
-    missing = clientsettings.lacking(hooks, due, client)
-    if not missing:
+    if any(source.plugin for source in found):  # a plugin registers what it was made with
+        if parts > Settings().parts:
+            what = f"the plugin sends {Settings().parts} parts of the reading, not {parts}"
+            fix = (
+                f"set parts = {Settings().parts} in your holdfast.toml: more come only by settings"
+            )
+            yield Finding("hooks", "wrong", what, "the rest would not be sent", fix)
         return
-    of_settings = [source for source in found if not source.plugin]
-    if of_settings:
-        fix = max(of_settings, key=lambda source: len(source.hooks)).repair
-    else:  # a plugin registers what it was made with
-        fix = f"set parts = {Settings().parts} in your holdfast.toml: more come only by settings"
-    cause = one_line("; ".join(missing), 400)
-    yield Finding("hooks", "wrong", "not everything is registered", cause, fix)
+    hooks = [hook for source in found for hook in source.hooks]
+    repair = max(found, key=lambda source: len(source.hooks)).repair
+    if client.is_bridge:
+        text = registration.text(hooks[0].program, client=client)
+        if clientsettings.read(found[0].path, client).text != text:
+            what = f"{found[0].path} is not the plugin of this release"
+            yield Finding("hooks", "wrong", what, "it is older, or was changed since", repair)
+        return
+    by_server = any(hook.by_server for hook in hooks)
+    wanted = registration.hooks(parts=parts, client=client, by_server=by_server)
+    there = {hook.form for hook in hooks}
+    due = registration.registered(wanted, client)
+    if missing := dict.fromkeys(hook.slot for hook in due if hook.form not in there):
+        what = "not everything is registered as this release does it"
+        yield Finding("hooks", "wrong", what, one_line(", ".join(missing), 400), repair)
 
 
 def _twice(found: Sequence[Source]) -> Iterator[Finding]:
@@ -122,7 +136,7 @@ def _twice(found: Sequence[Source]) -> Iterator[Finding]:
             what = f"registered twice: in {source.name}, and in {other.name}"
             yield Finding("hooks", "wrong", what, "every hook runs twice", source.removal)
     for source in found:
-        if events := clientsettings.doubled(source):
+        if events := clientsettings.run_twice(source, source):
             what = f"{source.name} registers {', '.join(sorted(events))} more than once"
             cause = "in different words, so both run"
             yield Finding("hooks", "wrong", what, cause, source.repair)
@@ -221,22 +235,20 @@ def _places(source: Source) -> Iterator[str]:
 
 
 def _answers(program: Program, file: str, fix: str, client: Client = CLAUDE) -> Finding:
-    """Whether *program*, which *file* starts, answers each payload of *client* as a hook has to."""
+    """Whether *program*, which *file* starts, saves and restores as hooks of *client* have to."""
     arguments = [*program.first, "hook", *client.said]
     name = " ".join([program.command, *arguments])
     runs = list(_runs([file, *arguments], client))
     failed = [f"{payload}: {trouble}" for payload, _, trouble in runs if trouble]
     if failed:
-        more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
-        what = f"`{name}` fails on {len(failed)} of {len(runs)} recorded payloads"
-        return Finding("command", "wrong", what, "; ".join(failed[:3]) + more, fix)
-    times = [1000 * seconds for _, seconds, _ in runs]
-    took = f"{min(times):.0f} to {max(times):.0f} ms each"
-    return Finding("command", "good", f"`{name}` answers {len(runs)} recorded payloads in {took}")
+        what = f"`{name}` does not save and restore"
+        return Finding("command", "wrong", what, "; ".join(failed), fix)
+    took = f"at most {1000 * max(seconds for _, seconds, _ in runs):.0f} ms each"
+    return Finding("command", "good", f"`{name}` saves and restores, in {took}")
 
 
 def _runs(command: Sequence[str], client: Client) -> Iterator[tuple[str, float, str]]:
-    """Each payload, the seconds that it took, and what was wrong with the answer; empty if nothing."""
+    """A start, a save and a restore: each payload, its seconds, and what was wrong with the answer."""
     with tempfile.TemporaryDirectory(prefix="holdfast-checkup-") as folder:
         project = Path(folder) / "project"
         (project / "docs").mkdir(parents=True)
@@ -246,11 +258,8 @@ def _runs(command: Sequence[str], client: Client) -> Iterator[tuple[str, float, 
             encoding="utf-8",
         )
         environment = _environment(folder, str(project))
-        # As they follow each other in a session.
-        order = list(dict.fromkeys(row.event for row in client.rows))
-        rank = {event: number for number, event in enumerate(order)}
-        names = clients.payload_names(client.name)
-        for name in sorted(names, key=lambda name: rank.get(name.partition("-")[0], len(rank))):
+        known = clients.payload_names(client.name)
+        for name in (name for name in (*_TRIED, client.restored_by) if name in known):
             payload = clients.payload(name, str(project), client.name)
             begun = time.perf_counter()
             said, trouble = _answer(command, payload, environment, project)
@@ -292,20 +301,14 @@ def _answer(
 
 def _misspoken(name: str, said: str, client: Client) -> str:
     """What is wrong with what a hook *said* to the payload called *name*, if anything."""
-    if name == "PreCompact" and client.plain_notes:
-        # The client gives it to the summariser as it stands.
-        return "" if said.startswith("Keep word for word") and _WORKFLOW in said else _other(said)
-    restores = name == client.restored_by
-    if not said and not restores:
-        return ""
-    try:
-        reply = json.loads(said)
-    except ValueError:
-        return _other(said)
-    return "" if not restores or _WORKFLOW in str(reply) else _other(said)
-
-
-def _other(said: str) -> str:
+    if name == client.restored_by:
+        with contextlib.suppress(ValueError):
+            if _WORKFLOW in str(json.loads(said)):
+                return ""
+    else:
+        is_note = name == "PreCompact" and client.plain_notes  # the summariser gets it as it stands
+        if not is_note or (said.startswith("Keep word for word") and _WORKFLOW in said):
+            return ""
     return one_line(f"it said {said!r}" if said else "it said nothing", 200)
 
 
