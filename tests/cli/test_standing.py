@@ -169,7 +169,7 @@ def test_claude_local_md_says_what_a_command_has_done(
     project, path = holdfast_project, holdfast_project.root / "CLAUDE.local.md"
     path.write_bytes(DECLARED.format(before).encode())
     project.run("start", "Payments", "--phases", "Design,Build,Ship")
-    done = project.run("phase", "next").stdout
+    done = project.run("phase", "next", "--force").stdout
     assert "says" not in done
     assert path.read_bytes().decode() == DECLARED.format(after)
     compaction_cycle()
@@ -352,17 +352,24 @@ def test_a_start_tells_the_person_in_one_line_where_the_work_stands(
     assert told.startswith("Workflow not restored: Gamma: phase 1/2, ")
 
 
-def test_why_a_phase_is_blocked_is_kept_and_told_when_it_is_passed(
+def test_no_step_goes_past_a_blocked_phase_unless_forced(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
-    """The reason in CLAUDE.local.md was lost, and a blocked phase was passed without a word."""
+    """The reason in CLAUDE.local.md was lost, and a blocked phase was passed."""
     project = holdfast_project
     local = "# WORKFLOW STATE\n\nWorkflow: W\nPhase: 1/3 - A\nStatus: Blocked (waiting for copy)\n"
     project.write("CLAUDE.local.md", local)
     assert "blocked: waiting for copy" in compaction_cycle().guidance
     assert "blocked: waiting for copy" in project.run("status").stdout
-    assert "  was blocked: waiting for copy\n" in project.run("phase", "next").stdout
+    refused = project.run("phase", "next", check=False)
+    assert refused.returncode == 1
+    assert "phase 1 is blocked: waiting for copy" in refused.stderr
+    assert "holdfast block --clear" in refused.stderr
+    assert "  was blocked: waiting for copy\n" in project.run("phase", "next", "--force").stdout
     assert "waiting for copy" not in project.run("status").stdout
     project.run("block", "no database")
-    assert "  was blocked: no database\n" in project.run("phase", "next").stdout
-    assert "was blocked" not in project.run("phase", "set", "1").stdout
+    assert project.run("phase", "set", "3", check=False).returncode == 1
+    project.run("block", "--clear")
+    assert "was blocked" not in project.run("phase", "set", "3").stdout
+    project.run("block")
+    assert "  was blocked\n" in project.run("phase", "set", "1").stdout

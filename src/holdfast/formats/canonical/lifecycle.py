@@ -138,12 +138,12 @@ class Step(NamedTuple):
     called: str | None = None
     status: str | None = None
     total: int | None = None
-    force: bool = False  # also past a gate whose boxes are open
+    force: bool = False  # also past a blocked phase, or a gate whose boxes are open
     tick: bool = False  # the boxes of the phase that is left
 
 
 def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
-    """Take *step*, past which no open gate goes unsaid, and note what is left open."""
+    """Take *step*, past no open gate and no blocked phase unasked, and note what is left open."""
     here, kept = known.state.phase.current, known.state.holdfast
     if not known.has_phases and step.phase is None and step.total is None:
         said = known.declarations[0].path
@@ -153,6 +153,12 @@ def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
             "holdfast phase next --total N. What is done is ticked in the plan; `holdfast complete` ends the workflow.",
         )
     moved = _to_phase(known.state, step)
+    if known.state.phase.status == "blocked" and moved.phase.current > here and not step.force:
+        reason = canonical.blocked_by(known)
+        raise IllegalMove(
+            f"phase {here} is blocked{f': {reason}' if reason else ''}",
+            hint="Once it is not: `holdfast block --clear`. To go on all the same: --force.",
+        )
     left = left_open(known, here, moved.phase.current)
     ticked = writeback.ticked(place, known, here) if step.tick else None
     if not step.force:
