@@ -6,6 +6,8 @@ import json
 import time
 from pathlib import Path
 
+import pytest
+
 from found import PHASES, PLAN, auth_plan, names, put, state
 from holdfast.testing import Compactions, Project
 
@@ -133,21 +135,22 @@ def test_pointing_at_the_plan_keeps_the_notes_of_both(
     assert names(project) == ["Auth Work"]
 
 
+@pytest.mark.parametrize("folder", ["002-user-auth", "007-login"])
 def test_a_renamed_plan_folder_keeps_its_state(
-    holdfast_project: Project, compaction_cycle: Compactions
+    folder: str, holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
-    """A new state began without the reminders."""
+    """A new state began without the reminders, where number and name had changed also later."""
     project = holdfast_project
     auth_plan(project)
     compaction_cycle()
     project.run("remind", "keepme")
     created_at = project.state()["created_at"]
     plans = project.root / "CLAUDE" / "Plan"
-    (plans / "001-user-auth").rename(plans / "002-user-auth")
+    (plans / "001-user-auth").rename(plans / folder)
     assert "keepme" in compaction_cycle(2).guidance
     kept = project.state()
     assert kept["created_at"] == created_at
-    assert kept["required_reading"] == ["@CLAUDE/Plan/002-user-auth/PLAN.md"]
+    assert kept["required_reading"] == [f"@CLAUDE/Plan/{folder}/PLAN.md"]
 
 
 def test_a_glob_that_covers_claude_local_md(
@@ -203,14 +206,16 @@ def test_absorbing_keeps_what_was_changed_later(
 def test_another_plan_does_not_inherit_notes(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
-    """Same title, other folder: the one was archived, the other is new."""
+    """Same title, other folder and other work: the one was archived, the other is new."""
     project = holdfast_project
     project.plan("001-auth", PHASES, title="Implementation Plan")
     compaction_cycle()
     project.run("remind", "of auth")
     plans = project.root / "CLAUDE" / "Plan"
     (plans / "001-auth").rename(project.root / "CLAUDE" / "Done")
-    project.plan("002-pay", PHASES, title="Implementation Plan")
+    project.plan(
+        "002-pay", {"Design": ["x Choose"], "Settle": ["Pay out"]}, title="Implementation Plan"
+    )
     assert "of auth" not in compaction_cycle().guidance
 
 

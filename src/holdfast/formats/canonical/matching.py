@@ -10,8 +10,8 @@ Rule 2: a declaration has the state with its key; else the one with the name of 
         one that calls itself by its name; else, for a plan, one that says it is that plan's: it
         requires the plan and its context names the plan's number or folder. Requiring a plan is not
         enough, since a QA loop may read the plan of the feature that it checks.
-Rule 3: a plan whose folder was renamed keeps its state: the old path is gone, the plan's title is the
-        same, and so is the folder's name or else its number.
+Rule 3: a plan that was renamed or moved keeps its state: the old path is gone, the plan's title is the
+        same, and so is the folder's name but for its number, or else the work: its phases, and no new boxes.
 Rule 4: when CLAUDE.local.md comes to point at a plan, and both had a state, the two become one.
 Rule 5: an ended workflow stays ended, although the markdown that declares it is still there. Its tombstone
         holds what each source declared and which checkboxes were open, and it holds as long as no source
@@ -136,8 +136,8 @@ def match(files: Sequence[StateFile], groups: Sequence[Declared], store: Store) 
         lambda group, key, _: key in group.keys,
         lambda group, _, state: by_name(state.workflow) in group.keys,
         _is_the_plans,
-        lambda group, key, state: _moved(group, key, state, store, part=2),
-        lambda group, key, state: _moved(group, key, state, store, part=0),
+        lambda group, key, state: _moved(group, key, state, store, by_folder=True),
+        lambda group, key, state: _moved(group, key, state, store, by_folder=False),
     ]
     for way in ways:
         for group in groups:
@@ -194,16 +194,23 @@ def _is_the_plans(group: Declared, key: str, state: State) -> bool:
     )
 
 
-def _moved(group: Declared, key: str, state: State, store: Store, *, part: int) -> bool:
-    """Rule 3, by the name of the folder (*part* 2 of "001-user-auth") or by its number (*part* 0)."""
-    now, before = group.plan, plan_of(key)
+def _moved(group: Declared, key: str, state: State, store: Store, *, by_folder: bool) -> bool:
+    """Rule 3, by the name of the folder, without its number, or by the work."""
+    now, before, kept = group.plan, plan_of(key), state.holdfast
     if now is None or before is None or store.inputs.leads_somewhere(store.root / before):
         return False
-    seen = state.holdfast.seen.get("plan") if state.holdfast else None
+    seen = kept.seen.get("plan") if kept else None
     title = by_name((seen and seen.workflow) or state.workflow)
-    titles = {by_name(said.workflow or "") for said in group.declarations if said.source == "plan"}
-    same, old = (PurePosixPath(path).parent.name.partition("-")[part] for path in (now, before))
-    return title in titles and bool(same) and same == old
+    plans = [said for said in group.declarations if said.source == "plan"]
+    if title not in {by_name(said.workflow or "") for said in plans}:
+        return False
+    if by_folder:
+        name, old = (PurePosixPath(path).parent.name.partition("-")[2] for path in (now, before))
+        return name == old != ""
+    if kept is None or not kept.phases:
+        return False
+    phases, work = {_phase_digest(phase.name) for phase in kept.phases}, _work(plans)
+    return phases <= work <= phases.union(kept.open_items)
 
 
 def absorb(state: State, other: State) -> State:
@@ -325,8 +332,12 @@ def _work(declarations: Sequence[Declaration]) -> set[str]:
     """What there is to do: open checkboxes, and the phases by name. More of it is new work."""
     return {
         *(short_digest(item) for said in declarations for item in said.open_items),
-        *(short_digest(f"phase: {phase.name}") for said in declarations for phase in said.phases),
+        *(_phase_digest(phase.name) for said in declarations for phase in said.phases),
     }
+
+
+def _phase_digest(name: str) -> str:
+    return short_digest(f"phase: {name}")
 
 
 def gone(store: Store) -> Iterator[tuple[str, State]]:
