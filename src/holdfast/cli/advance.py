@@ -155,7 +155,9 @@ def phase() -> None:
 _STATUS = click.option(
     "-s", "--status", type=click.Choice(get_args(Status)), help="The phase's new status."
 )
-_FORCE = click.option("--force", is_flag=True, help="Pass a blocked phase, or a gate with unticked boxes.")
+_FORCE = click.option(
+    "--force", is_flag=True, help="Pass a blocked phase, or a gate with unticked boxes."
+)
 _TOTAL = click.option("--total", type=Whole(1), help="The new number of phases.")
 
 
