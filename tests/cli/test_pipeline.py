@@ -191,7 +191,7 @@ WRONG_USAGE: list[tuple[list[str], str]] = [
     (["start", "../x"], "there is no workflow definition '../x'"),
     (["start", "generation", "--scene", "1", "--session", "none"], "no session 'none'"),
     (["update", "1"], "nothing to update"),
-    (["update", "1", "--status", "dancing"], "'dancing' is not a status for a step"),
+    (["update", "1", "--status", "dancing"], "'dancing' is not one of 'in_progress'"),
     (["update", "9", "--status", "completed"], "has no step 9"),
     (["update", "1", "--artifact", "x"], "not in the form key=value"),
     (["update", "4", "--status", "in_progress"], "cannot begin before step 1, 2, 3"),
@@ -242,7 +242,7 @@ def test_metrics_and_the_log(waiting: Project) -> None:
     assert [each["step"] for each in measured["step_times"]] == [1, 2]
     assert "  agent calls: 3" in pipeline(waiting, "metrics")
     entries = json.loads(pipeline(waiting, "log", "--json"))
-    assert [each["event"] for each in entries] == ["started", *["updated"] * 5]
+    assert [each["event"] for each in entries] == ["start", *["update"] * 5]
     assert entries[0]["by"] == "holdfast pipeline start"
     assert len(pipeline(waiting, "log").splitlines()) == 6
 

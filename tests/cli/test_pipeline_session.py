@@ -58,7 +58,7 @@ def test_a_session_from_its_beginning_to_its_commit(holdfast_project: Project) -
     section = json_of(project, GLOBAL.state(workflow_id))["generation"]
     assert section["artifacts"]["working_dir"] == GLOBAL.run("generation", workflow_id)
     events = [line["event"] for line in ask(project, "log", "-w", workflow_id)]
-    assert events == ["started", "committed"]
+    assert events == ["start", "commit"]
     assert "nothing to commit" in refused(project, "session", "commit", "draft")
     project.run("pipeline", "session", "cancel", "draft", "--yes")
     assert ask(project, "list")["total"] == 1

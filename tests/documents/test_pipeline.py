@@ -462,7 +462,7 @@ def test_a_cancellation_says_what_it_has_cleaned(holdfast_project: Project) -> N
     begin(holdfast_project)
     answer = json.loads(pipeline(holdfast_project, "cancel", "--json"))
     assert answer["cleanup_performed"] is True
-    assert answer["notes"][0].startswith("removed, since it was empty: workspace/generation-runs/")
+    assert answer["notes"][0].startswith("removed, as it was empty: workspace/generation-runs/")
     pipeline(holdfast_project, "resume", answer["workflow_id"])
     folder = state(holdfast_project)["generation"]["artifacts"]["working_dir"]
     holdfast_project.write(f"{folder}/draft.md", "text")

@@ -80,7 +80,7 @@ def test_the_worked_example(project: Project) -> None:
     answers, aside = talk(project, one_after_the_other)
     assert aside == ""
     (removed,) = answers["cancel_workflow"].pop("notes")
-    assert removed == f"removed, since it was empty: {run.relative_to(project.root).as_posix()}"
+    assert removed == f"removed, as it was empty: {run.relative_to(project.root).as_posix()}"
     assert sorted(answers) == sorted(NAMES)
     for name, answer in answers.items():
         same(answer, tool(name)[1], but="updated_at")

@@ -6,7 +6,7 @@ Also their definitions and sessions. See the table in docs/formats/pipeline.md.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 from click.shell_completion import CompletionItem
@@ -28,13 +28,12 @@ from holdfast.cli.app import (
     workflow_option,
 )
 from holdfast.cli.terminal import fixed, line, put
-from holdfast.errors import IllegalMove, NoSuchWorkflow
+from holdfast.errors import NoSuchWorkflow
 from holdfast.files.store import Store
 from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.pipeline import (
     definitions,
     files,
-    lifecycle,
     logs,
     operations,
     progress,
@@ -43,6 +42,7 @@ from holdfast.formats.pipeline import (
 from holdfast.formats.pipeline.definitions import GENERATION, PLANNING
 from holdfast.formats.pipeline.format import FORMAT
 from holdfast.formats.pipeline.model import STATUSES
+from holdfast.formats.pipeline.moves import GivenStatus
 from holdfast.formats.pipeline.sessions import PipelineSession
 from holdfast.text.plaintext import counted, one_line
 from holdfast.text.room import pad
@@ -56,7 +56,12 @@ _OPTIONS_OF = {
 _STEP = click.argument("step", type=Whole(1))
 _WAITING_STEP = click.argument("step", type=Whole(1), required=False)
 _MODIFICATIONS = click.option(
-    "--modify", "modifications", multiple=True, metavar="K=V", help="A change to make."
+    "--modify",
+    "modifications",
+    multiple=True,
+    metavar="K=V",
+    callback=lambda _, __, given: pairs(given),
+    help="A change to make.",
 )
 
 
@@ -212,36 +217,14 @@ def _update(place: Place, workflow_id: str, artifacts: tuple[str, ...], **given:
     return operations.update_workflow_state(place, workflow_id, artifacts=made, **given)
 
 
-def _approve(place: Place, workflow_id: str, variant: str | None, **given: Any) -> Any:
+def _approve(place: Place, workflow_id: str, **given: Any) -> Any:
     """Record a person's approval of STEP (default: the step that waits for it)."""
-    return _decide(place, workflow_id, approved=True, selected_variant=variant, **given)
+    return operations.approve_step(place, workflow_id, approved=True, **given)
 
 
 def _reject(place: Place, workflow_id: str, **given: Any) -> Any:
     """Send STEP back on a person's request (default: the step that waits for approval)."""
-    return _decide(place, workflow_id, approved=False, **given)
-
-
-def _decide(
-    place: Place, workflow_id: str, step: int | None, modifications: tuple[str, ...], **given: Any
-) -> Any:
-    return operations.approve_step(
-        place,
-        workflow_id,
-        step or _waiting(place, workflow_id),
-        modifications=pairs(modifications),
-        **given,
-    )
-
-
-def _waiting(place: Place, workflow_id: str) -> int:
-    """The step that waits for approval; else the current one."""
-    state = files.find(place.store, workflow_id).state
-    waiting = [step for step in state.steps if step.status == "waiting_approval"]
-    if len(waiting) > 1:
-        names = ", ".join(map(state.title, waiting))
-        raise IllegalMove(f"several steps wait for approval: {names}", hint="Give STEP.")
-    return waiting[0].number if waiting else state.current
+    return operations.approve_step(place, workflow_id, approved=False, **given)
 
 
 def _resume(place: Place, workflow_id: str, from_step: int | None) -> Any:
@@ -266,7 +249,7 @@ MOVES = (
         _update,
         "advanced",
         _STEP,
-        click.option("--status", metavar="STATUS", help="One of in_progress, completed, failed."),
+        click.option("--status", type=click.Choice(get_args(GivenStatus)), help="Its status now."),
         click.option(
             "--artifact", "artifacts", multiple=True, metavar="NAME=PATH", help="An artefact."
         ),
@@ -278,7 +261,9 @@ MOVES = (
         _approve,
         "approved",
         _WAITING_STEP,
-        click.option("--variant", metavar="NAME", help="The selected variant, if any."),
+        click.option(
+            "--variant", "selected_variant", metavar="NAME", help="The selected variant, if any."
+        ),
         _MODIFICATIONS,
         json_option,
     ),
@@ -304,15 +289,13 @@ def cancel(app: App, name: str | None, reason: str | None, as_json: bool) -> Non
     """Cancel a workflow. Its artefacts are kept, so it can be resumed."""
     view = app.change_several(FORMAT)
     workflow_id = _meant(app, view, name)
+    answer = operations.cancel_workflow(view.place, workflow_id, reason)
     if as_json:
-        dump(operations.cancel_workflow(view.place, workflow_id, reason))
+        dump(answer)
         return
-    cancelled, removed = lifecycle.cancel(view.place, workflow_id, reason)
     say(f"Workflow cancelled: {workflow_id}")
-    for note in cancelled.lines:
+    for note in answer.get("notes", ()):
         say(f"  {one_line(note)}")
-    for path in removed:
-        say(f"  removed, as it was empty: {one_line(path)}")
 
 
 @pipeline.command("list")
@@ -388,7 +371,7 @@ def define(app: App, file: Path, only_check: bool, replace: bool) -> None:
         say(f"{definition.name} is valid: {steps}.")
         return
     place = app.change_several(FORMAT, stay=False).place
-    path = lifecycle.define(place, file, definition, replace=replace)
+    path = operations.define(place, file, definition, replace=replace)
     say(f"Workflow defined: {definition.name}, {steps}. It is in {place.store.relative(path)}")
     say(f"  Start one: holdfast pipeline start {definition.name}")
 

@@ -191,7 +191,7 @@ def test_listing_cancelling_and_resuming_the_worked_example(worked: Path) -> Non
     for folder in (run, worked / "workspace/generation-runs" / GENERATION):
         folder.mkdir(parents=True, exist_ok=True)
     answered = operations.cancel_workflow(place(worked, 300), **given)
-    assert answered.pop("notes")[0].startswith("removed, since it was empty: ")
+    assert answered.pop("notes")[0].startswith("removed, as it was empty: ")
     assert answered == shown
     given, shown = tool("resume_workflow")
     assert operations.resume_workflow(place(worked, 400), **given) == shown

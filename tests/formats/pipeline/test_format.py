@@ -6,13 +6,11 @@ import json
 import os
 from pathlib import Path
 
-import pytest
 from surveying import surveyed
 
 from holdfast.formats.engine.workflow import Workflow
-from holdfast.formats.pipeline import files, logs, moves, operations
+from holdfast.formats.pipeline import files, operations
 from holdfast.formats.pipeline.format import FORMAT
-from holdfast.formats.pipeline.model import State
 from holdfast.testing import Compactions, Project
 from pipework import GENERATION, PLANNING, STATES, go_on, place, put
 
@@ -195,26 +193,3 @@ def test_hostile_text_does_not_reach_the_guidance(
     assert "do as I say" in guidance
     assert "</system-reminder>\x1b" not in guidance
     assert "</system-reminder>" not in guidance
-
-
-def test_a_move_given_a_bare_number_is_logged_with_its_step(tmp_path: Path) -> None:
-    """Only named arguments came into the log."""
-    workflow_id = begin(tmp_path)
-    here = place(tmp_path)
-    FORMAT.change(here, files.key_of(workflow_id), moves.update, 1, "completed")
-    assert logs.read(here.store, workflow_id)[-1]["step"] == 1
-
-
-def test_a_move_that_the_log_has_no_word_for_writes_nothing(tmp_path: Path) -> None:
-    """The state was written, and then it failed."""
-    workflow_id = begin(tmp_path)
-    here = place(tmp_path)
-    path = files.find(here.store, workflow_id).path
-    before = path.read_bytes()
-
-    def unknown(state: State, at: str) -> State:
-        return moves.cancel(state, at)
-
-    with pytest.raises(KeyError):
-        FORMAT.change(here, files.key_of(workflow_id), unknown)
-    assert path.read_bytes() == before

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
-from holdfast.formats.pipeline import files, lifecycle, logs, operations
+from holdfast.formats.pipeline import files, logs, operations
 from holdfast.formats.pipeline.definitions import FOLDER
 from holdfast.formats.pipeline.files import GLOBAL
 from pipework import GENERATION, STATES, at, go_on, place, put, workflow_state
@@ -40,7 +40,7 @@ import json, os, shutil, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from deadly import arm
-from holdfast.formats.pipeline import lifecycle, logs, operations
+from holdfast.formats.pipeline import logs, operations
 from holdfast.formats.pipeline.files import GLOBAL
 from pipework import go_on, place, workflow_state
 from sessionwork import index_is_true
@@ -196,11 +196,11 @@ def test_cancelling_takes_empty_folders_and_leaves_artefacts(tmp_path: Path) -> 
     (folders[1] / "draft.md").write_text("a draft", encoding="utf-8")
     folders[2].rmdir()
     folders[2].symlink_to(outside)
-    cleaned = [lifecycle.cancel(place(root), each)[1] for each in ids]
-    assert cleaned == [
-        [GLOBAL.run("generation", ids[0])],
-        [f"{GLOBAL.run('generation', ids[1])}/sub"],
-        [],
+    answers = [operations.cancel_workflow(place(root), each) for each in ids]
+    assert [answer.get("notes") for answer in answers] == [
+        [f"removed, as it was empty: {GLOBAL.run('generation', ids[0])}"],
+        [f"removed, as it was empty: {GLOBAL.run('generation', ids[1])}/sub"],
+        None,
     ]
     assert not folders[0].exists()
     assert (folders[1] / "draft.md").read_text(encoding="utf-8") == "a draft"
@@ -216,13 +216,13 @@ def test_the_log_tells_every_change(tmp_path: Path) -> None:
     log = logs.read(place(tmp_path).store, workflow_id)
     told = [(each["event"], each.get("step"), each.get("stands")) for each in log]
     assert told[:3] == [
-        ("started", 1, "in_progress"),
-        ("updated", 1, "completed"),
-        ("updated", 2, "in_progress"),
+        ("start", 1, "in_progress"),
+        ("update", 1, "completed"),
+        ("update", 2, "in_progress"),
     ]
-    failed = told.index(("updated", 5, "pending"))
+    failed = told.index(("update", 5, "pending"))
     assert log[failed]["follows"] == "4 in_progress"
-    assert told[-1] == ("updated", 7, "completed")
+    assert told[-1] == ("update", 7, "completed")
 
 
 def test_a_log_that_cannot_be_written_does_not_fail_the_move(tmp_path: Path) -> None:

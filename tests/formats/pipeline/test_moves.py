@@ -12,22 +12,26 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.pipeline import definitions, lifecycle, moves, progress
+from holdfast.formats.pipeline import definitions, moves, progress
 from holdfast.formats.pipeline.definitions import Definition
 from holdfast.formats.pipeline.files import KIND
 from holdfast.formats.pipeline.format import FORMAT
-from holdfast.formats.pipeline.lifecycle import Beginning
 from holdfast.formats.pipeline.model import State
 from pipework import at, done, run
 
 
-def begun(beginning: Beginning | None = None) -> State:
-    return lifecycle.first_state(beginning or lifecycle.generation("0204"), at(0), "w-1", None, "d")
+def begun(kind: str = "generation", level: str = "scene") -> State:
+    return _first(definitions.built_in(kind, level), {"scene_id": "0204", "level": level})
+
+
+def _first(definition: Definition, about: dict[str, object]) -> State:
+    header = {"workflow_id": "w-1", "workflow_type": definition.name}
+    return moves.first_state(definition, about, {}, at(0), **header)
 
 
 def defined(text: str) -> State:
     definition = definitions.parse(Path("x.toml"), f'name = "x"\n{text}'.encode())
-    return begun(lifecycle.defined(definition, {}))
+    return _first(definition, {"definition": definition.to_json()})
 
 
 def steps_of(count: int, **fields: str) -> str:
@@ -129,8 +133,7 @@ def test_any_other_failure_fails_the_workflow(number: int) -> None:
 
 def test_a_variant_is_selected_where_the_definition_asks_for_one() -> None:
     """Without it nothing is approved; where there are no variants none is taken."""
-    context = {"act": 1, "chapter": 2, "scene": 4}
-    state = run(begun(lifecycle.planning("scene", context)), (1, "completed"), *done(2))
+    state = run(begun("planning"), (1, "completed"), *done(2))
     assert progress.next_of(state).blocked == (
         "Human approval required for scenarios",
         "User must select a variant of scenarios, or reject them",
@@ -143,7 +146,7 @@ def test_a_variant_is_selected_where_the_definition_asks_for_one() -> None:
     assert asked.selected_variant == "A"
     assert state.section.current_phase == 2
     act = run(
-        begun(lifecycle.planning("act", {"act": 1})),
+        begun("planning", level="act"),
         *[(1, "completed"), *done(2), (2, "B")],
         *[move for number in range(3, 11) for move in done(number)],
     )
@@ -172,7 +175,6 @@ REFUSED: list[tuple[list[tuple[int, str]], tuple[int, str], str]] = [
     ([(1, "completed")], (4, "in_progress"), "cannot begin before step 2, 3"),
     ([], (2, "completed"), r"Step 2 \(Blueprint Validation\) has not begun"),
     ([], (8, "in_progress"), "has no step 8"),
-    ([], (1, "pending"), "'pending' is not a status for a step"),
     ([], (1, "waiting_approval"), "needs no approval"),
     ([], (1, "approved"), "does not wait for an approval; it is in_progress"),
     ([(1, "completed")], (1, "completed"), r"Step 1 \(File Check\) is completed"),
@@ -296,12 +298,7 @@ class Walks(RuleBasedStateMachine):
 
     @initialize(which=st.sampled_from([*DEFINITIONS, "generation", "planning"]))
     def begin(self, which: str) -> None:
-        if which == "generation":
-            self.state = begun()
-        elif which == "planning":
-            self.state = begun(lifecycle.planning("scene", {"act": 1, "chapter": 2, "scene": 4}))
-        else:
-            self.state = defined(which)
+        self.state = defined(which) if which in DEFINITIONS else begun(which)
         self.definition = self.state.definition
         self.seconds = 0
         self.done: set[int] = set()

@@ -113,7 +113,7 @@ def test_a_commit_makes_all_global(project: Project) -> None:
             assert (project.root / run / name).read_text("utf-8") == text
         assert [line["event"] for line in logs.read(Store(project.root), workflow_id)] == [
             "started",
-            "committed",
+            "commit",
         ]
     assert indexes_are_true(project)
     store = Store(project.root)

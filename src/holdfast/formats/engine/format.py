@@ -20,7 +20,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import (
     Any,
@@ -137,14 +136,10 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         state: S = entry.state
         return state
 
-    def event(self, move: Callable[..., S]) -> str:
-        """The name of *move* in the workflow's log; asked before anything is written."""
-        return ""
-
     def follow(
-        self, place: Place, before: E, after: E, event: str, given: Mapping[str, Any]
+        self, place: Place, before: E, after: E, move: Callable[..., S], given: Mapping[str, Any]
     ) -> None:
-        """Follow-up to a move inside the lock, such as the index; *given* are the move's arguments."""
+        """Follow-up to *move* inside the lock, such as the index; *given* are its arguments by name."""
 
     def resumed(self, place: Place, workflow: Workflow, compacted: datetime, wait: float) -> None:
         """A session goes on after a compaction at *compacted*; write it down if the document asks."""
@@ -366,12 +361,9 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         """Make *move* on the workflow *key* as it is now: change(place, key, complete_task, 3)."""
         with self.locked(place) as lines:
             entry = self.changeable(place, key)
-            event = self.event(move)
-            step = partial(move, self.subject(entry), iso_time(place.now))
-            given = signature(step).bind(*arguments, **named).arguments
-            after = step(*arguments, **named)
+            after = move(self.subject(entry), iso_time(place.now), *arguments, **named)
             changed = self.put(place, entry.path, after, entry)
-            self.follow(place, entry, changed, event, given)
+            self.follow(place, entry, changed, move, named)
             unreadable = looking.unreadable(place.store, self.files(entry), ())
             return Changed(changed, (*lines, *unreadable), entry)
 

@@ -175,19 +175,16 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
     def find(self, place: Place, key: str) -> StateFile:
         return files.find(place.store, key.removeprefix(files.key_of("")))
 
-    def event(self, move: Callable[..., State]) -> str:
-        return moves.EVENTS[move]
-
     def follow(
         self,
         place: Place,
         before: StateFile,
         after: StateFile,
-        event: str,
+        move: Callable[..., State],
         given: Mapping[str, Any],
     ) -> None:
         self.update_indexes(place)
-        logs.note_move(place, after, before.state, event, given)
+        logs.note_move(place, after, before.state, move.__name__, given)
 
     def update_indexes(self, place: Place) -> None:
         """Make every index say what lies beside it; inside the lock, after the states were written."""

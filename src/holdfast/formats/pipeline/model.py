@@ -337,6 +337,11 @@ class State(Document):
         """Who works on *step*: as the state says, else as it is defined."""
         return step.agents or self.defined(step).all_agents
 
+    def retried_by(self, step: Step) -> Step | None:
+        """The step to try again when *step* fails."""
+        number = self.definition.retried_by(step.number)
+        return None if number is None else self.find(number)
+
     def is_done(self, step: Step) -> bool:
         """Whether *step* is complete, and approved where the definition asks for that."""
         approved = step.human_approval is not None and step.human_approval.approved

@@ -11,12 +11,17 @@ Rule 4: the status of a workflow follows from its steps, except for cancelled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from holdfast.errors import IllegalMove
 from holdfast.formats.engine.moves import move
-from holdfast.formats.pipeline.definitions import PLANNING
+from holdfast.formats.pipeline.definitions import (
+    GENERATION,
+    PLANNING,
+    Definition,
+    StepDefinition,
+)
 from holdfast.formats.pipeline.model import Approval, Attempt, Attempts, State, Step
 from holdfast.formats.pipeline.progress import seconds
 
@@ -55,17 +60,12 @@ def update(
     state: State,
     at: str,
     number: int,
-    status: str | None = None,
+    status: GivenStatus | None = None,
     artifacts: Mapping[str, Any] | None = None,
     error: str | None = None,
 ) -> None:
     """Begin a step, complete its work or fail it, or note *artifacts*."""
     step = step_of(state, number)
-    if status is not None and status not in get_args(GivenStatus):
-        raise IllegalMove(
-            f"{status!r} is not a status for a step",
-            hint=f"Give one of {', '.join(get_args(GivenStatus))}. To go back to a step, resume from it.",
-        )
     if status == "failed" and state.workflow_type == PLANNING:
         raise IllegalMove(
             f"{state.title(step)} of a planning cannot fail",
@@ -87,13 +87,13 @@ def update(
 def approve(
     state: State,
     at: str,
-    number: int,
+    number: int | None = None,
     modifications: Mapping[str, Any] | None = None,
     selected_variant: str | None = None,
 ) -> None:
     """A person approves the work of a step, perhaps with *modifications*."""
-    step = step_of(state, number)
-    asked, defined = _awaited(state, step), state.defined(step)
+    step = awaited(state, number)
+    asked, defined = _approval_of(step), state.defined(step)
     if defined.selects_variant and not (selected_variant or "").strip():
         raise IllegalMove(
             f"{state.title(step)} is approved by selecting a variant",
@@ -114,11 +114,14 @@ def approve(
 
 @move(_going)
 def reject(
-    state: State, at: str, number: int, modifications: Mapping[str, Any] | None = None
+    state: State,
+    at: str,
+    number: int | None = None,
+    modifications: Mapping[str, Any] | None = None,
 ) -> None:
     """A person sends the work of a step back; *modifications* say what has to be different."""
-    step = step_of(state, number)
-    asked = _awaited(state, step)
+    step = awaited(state, number)
+    asked = _approval_of(step)
     _add_seconds(asked, asked.requested_at, at)
     asked.rejected_at, asked.requested_at = at, None
     if modifications:
@@ -175,17 +178,6 @@ def touch(state: State, at: str) -> None:
     """Somebody goes on with it."""
 
 
-# How the log calls them.
-EVENTS: Mapping[Callable[..., State], str] = {
-    update: "updated",
-    approve: "approved",
-    reject: "rejected",
-    resume: "resumed",
-    cancel: "cancelled",
-    touch: "taken up",
-}
-
-
 # What a move may do.
 
 
@@ -223,13 +215,22 @@ def _refuse_unless_open(state: State, step: Step, status: str | None) -> None:
         )
 
 
-def _awaited(state: State, step: Step) -> Approval:
-    if not state.awaits_approval(step):
-        waiting = [state.title(other) for other in state.steps if state.awaits_approval(other)]
+def awaited(state: State, number: int | None) -> Step:
+    """The step that a person decides on: *number*, else the one that waits."""
+    waiting = [step for step in state.steps if state.awaits_approval(step)]
+    names = ", ".join(map(state.title, waiting))
+    if number is None and len(waiting) > 1:
+        raise IllegalMove(f"several steps wait for approval: {names}", hint="Give STEP.")
+    step = waiting[0] if number is None and waiting else step_of(state, number or state.current)
+    if step not in waiting:
         raise IllegalMove(
             f"{state.title(step)} does not wait for an approval; it is {step.status}",
-            hint=f"Waiting: {', '.join(waiting)}." if waiting else "No step waits for approval.",
+            hint=f"Waiting: {names}." if waiting else "No step waits for approval.",
         )
+    return step
+
+
+def _approval_of(step: Step) -> Approval:
     if step.human_approval is None:
         step.human_approval = Approval(required=True)
     return step.human_approval
@@ -262,10 +263,9 @@ def _complete_work(state: State, step: Step, at: str, status: str) -> None:
     asked = step.human_approval
     if state.defined(step).human_approval or (asked is not None and asked.required):
         if step.status == "in_progress":
-            step.status = "waiting_approval"
-            step.human_approval = asked or Approval(required=True)
-            step.human_approval.approved, step.human_approval.approved_at = False, None
-            step.human_approval.requested_at = at
+            step.status, asked = "waiting_approval", _approval_of(step)
+            asked.approved, asked.approved_at = False, None
+            asked.requested_at = at
         return
     if status == "waiting_approval":
         raise IllegalMove(
@@ -301,8 +301,7 @@ def _end_attempt(
 
 def _fail(state: State, step: Step, at: str, reason: str) -> None:
     _close(step, at, reason)
-    again = state.definition.retried_by(step.number)
-    tried = state.find(again) if again is not None else None
+    tried = state.retried_by(step)
     if tried is None or tried.attempts is None:
         return
     attempts = tried.attempts
@@ -369,3 +368,48 @@ def _settle(state: State, at: str) -> None:
         state.status = "in_progress"
     setattr(state.section, f"current_{state.word}", state.current)
     setattr(state.section, f"total_{state.word}s", state.total)
+
+
+def first_state(
+    definition: Definition,
+    about: Mapping[str, Any],
+    artifacts: Mapping[str, Any],
+    at: str,
+    **header: Any,
+) -> State:
+    """The first state, in the document's order, with what waits for nothing under way.
+
+    Its section begins with what it is *about*; the *header* is what is known of the workflow itself.
+    """
+    kind, word = definition.name, definition.word
+    data = {
+        **header,
+        "status": "in_progress",
+        "created_at": at,
+        "updated_at": at,
+        kind: {
+            **about,
+            f"current_{word}": 1,
+            f"total_{word}s": len(definition.all),
+            f"{word}s": [_pending(step, word, kind) for step in definition.all],
+            "artifacts": artifacts,
+        },
+    }
+    state = State.of_json(data)
+    for step in state.steps:
+        if not definition.required(step.number):
+            begin(state, step, at)
+    return state
+
+
+def _pending(defined: StepDefinition, word: str, kind: str) -> dict[str, Any]:
+    step: dict[str, Any] = {word: defined.number, "name": defined.name, "status": "pending"}
+    step |= {"started_at": None, "completed_at": None}
+    if defined.all_agents and kind != GENERATION:  # whose steps name none in the document
+        step["agents"] = defined.all_agents
+    step["artifacts"] = {}
+    if defined.human_approval:
+        step["human_approval"] = {"required": True, "approved": False, "approved_at": None}
+    if defined.retry_enabled:
+        step["attempts"] = {"current": 0, "max": defined.attempts, "history": []}
+    return step

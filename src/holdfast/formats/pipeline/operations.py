@@ -7,16 +7,22 @@ with a cause and a next step.
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.errors import IllegalMove
+from holdfast.files.regular import read_file
+from holdfast.files.store import COMMAND_WAIT, LARGEST
+from holdfast.formats.engine.document import iso_time
 from holdfast.formats.engine.workflow import Place
-from holdfast.formats.pipeline import definitions, files, lifecycle, moves, progress, sessions
-from holdfast.formats.pipeline.definitions import GENERATION, LEVELS, PLANNING
+from holdfast.formats.pipeline import definitions, files, logs, moves, progress, sessions
+from holdfast.formats.pipeline.definitions import GENERATION, LEVELS, PLANNING, Definition
 from holdfast.formats.pipeline.files import Location, StateFile
 from holdfast.formats.pipeline.format import FORMAT
 from holdfast.formats.pipeline.model import State, StatusWord
@@ -172,7 +178,7 @@ def validate_prerequisites(
 def approve_step(
     place: Place,
     workflow_id: WorkflowId,
-    step: StepNumber,
+    step: StepNumber | None,
     approved: Annotated[bool, Field(description="What a person has decided.")],
     modifications: Annotated[
         dict[str, Any] | None, Field(description="What is to be changed, by name.")
@@ -185,18 +191,19 @@ def approve_step(
 
     Only a person decides that; ask before you call it.
     """
+    key = files.key_of(workflow_id)
     given: dict[str, Any] = {"number": step, "modifications": modifications}
     if approved:
         given["selected_variant"] = selected_variant
-    move = moves.approve if approved else moves.reject
-    changed = FORMAT.change(place, files.key_of(workflow_id), move, **given)
+    changed = FORMAT.change(place, key, moves.approve if approved else moves.reject, **given)
     state = changed.entry.state
-    done = moves.step_of(state, step)
+    before = changed.before or changed.entry
+    done = moves.step_of(state, moves.awaited(before.state, step).number)
     following = progress.next_of(state).following if approved else done
     return {
         "success": True,
         "workflow_id": workflow_id,
-        "step": step,
+        "step": done.number,
         "status": done.status,
         "next_step": following.number if following else None,
         "next_step_name": following.title if following else None,
@@ -216,7 +223,8 @@ def update_workflow_state(
     if status is None and not artifacts:
         raise IllegalMove("there is nothing to update", hint="Give a status, artifacts, or both.")
     key = files.key_of(workflow_id)
-    changed = FORMAT.change(place, key, moves.update, step, status, artifacts, error)
+    given: dict[str, Any] = {"status": status, "artifacts": artifacts, "error": error}
+    changed = FORMAT.change(place, key, moves.update, number=step, **given)
     state = changed.entry.state
     done = moves.step_of(state, step)
     is_over = status in {"completed", "waiting_approval"}
@@ -225,7 +233,7 @@ def update_workflow_state(
     return {
         "success": True,
         "workflow_id": workflow_id,
-        "updated_at": changed.entry.state.updated_at,
+        "updated_at": state.updated_at,
         **_notes([*changed.lines, *unmade]),
     }
 
@@ -273,11 +281,11 @@ def resume_workflow(
 ) -> Resumed:
     """Resume failed/cancelled workflow, or one that stopped; from_step is done anew"""
     changed = FORMAT.change(place, files.key_of(workflow_id), moves.resume, number=from_step)
-    before = changed.before.state if changed.before else changed.entry.state
+    before = changed.before or changed.entry
     return {
         "success": True,
         "workflow_id": workflow_id,
-        "resumed_from_step": from_step or moves.where_it_stopped(before),
+        "resumed_from_step": from_step or moves.where_it_stopped(before.state),
         "current_status": changed.entry.state.status,
         **_notes(changed.lines),
     }
@@ -287,8 +295,9 @@ def cancel_workflow(
     place: Place, workflow_id: WorkflowId, reason: str | None = None
 ) -> CancelledWorkflow:
     """Cancel active workflow"""
-    cancelled, removed = lifecycle.cancel(place, workflow_id, reason)
-    lines = [*cancelled.lines, *(f"removed, since it was empty: {path}" for path in removed)]
+    cancelled = FORMAT.change(place, files.key_of(workflow_id), moves.cancel, reason=reason)
+    removed = _without_empty_folders(place, cancelled.entry)
+    lines = [*cancelled.lines, *(f"removed, as it was empty: {path}" for path in removed)]
     return {
         "success": True,
         "workflow_id": workflow_id,
@@ -296,6 +305,21 @@ def cancel_workflow(
         "cleanup_performed": bool(removed),
         **_notes(lines),
     }
+
+
+def _without_empty_folders(place: Place, file: StateFile) -> list[str]:
+    """Remove the empty folders of its artefacts, which stay: it may be resumed. Links are not followed."""
+    store, kind = place.store, file.row.workflow_type
+    run = place.root / files.location_of(store, file.path).run(kind, file.name)
+    if not files.is_name(kind) or run.is_symlink() or not store.holds(run):
+        return []
+    removed = []
+    with store.lock(COMMAND_WAIT):
+        for path, _, _ in os.walk(run, topdown=False):
+            with contextlib.suppress(OSError):  # it is not empty, or may not be removed
+                os.rmdir(path)
+                removed.append(store.relative(Path(path)))
+    return removed
 
 
 # What the document has no operation for.
@@ -312,17 +336,74 @@ def start_workflow(
     context: dict[str, Any] | None = None,
 ) -> WorkflowState:
     """Begin a workflow, in the session that is active; see `sessions.active`."""
+    artifacts, about = dict[str, Any](), dict[str, Any]()
     if workflow_type == GENERATION:
-        beginning = lifecycle.generation(scene_id or "", blueprint)
+        definition = definitions.built_in(GENERATION)
+        subject, about["scene_id"] = f"scene-{scene_id}", scene_id
+        if not (scene_id or "").strip():
+            raise IllegalMove(
+                "a generation needs the id of its scene", hint="Give it: --scene 0204, or scene_id."
+            )
+        if blueprint:
+            artifacts["blueprint_path"] = blueprint
     elif workflow_type == PLANNING:
-        beginning = lifecycle.planning(level or LEVELS[0], context or {})
+        definition = definitions.built_in(PLANNING, level or LEVELS[0])
+        subject, about = _planned(level or LEVELS[0], context or {})
     else:
         definition = definitions.defined(place.store, workflow_type)
-        beginning = lifecycle.defined(definition, context or {})
+        about = {"definition": definition.to_json(), "context": context or {}}
+        subject = "-".join(f"{key}-{value}" for key, value in about["context"].items())
+    store, at = place.store, iso_time(place.now)
     with FORMAT.locked(place):
         location = Location(sessions.active(place, session_name))
-        started = lifecycle.begin(place, beginning, location)
-    return get_workflow_status(place, started.name)
+        workflow_id = files.new_id(store, definition.name, subject, place.now)
+        artifacts["working_dir"] = location.run(definition.name, workflow_id)
+        header = {"workflow_id": workflow_id, "workflow_type": definition.name}
+        if location.session:
+            header["session_name"] = location.session
+        state = moves.first_state(definition, about, artifacts, at, **header)
+        store.make_folder(store.root / artifacts["working_dir"])
+        started = FORMAT.put(place, store.root / location.state(workflow_id), state)
+        FORMAT.update_indexes(place)
+        logs.note_move(place, started, state, "start", {"number": state.current})
+    return get_workflow_status(place, workflow_id)
+
+
+def _planned(level: str, context: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The subject of the planning of one of the LEVELS, such as scene-0204, and what it is about."""
+    wanted = ["act", "chapter", "scene"][: 3 - LEVELS.index(level)]
+    lacking = [name for name in wanted if not _is_number(context.get(name))]
+    if lacking:
+        raise IllegalMove(
+            f"the planning of a {level} needs the number of its {' and '.join(lacking)}",
+            hint=f"Give {', '.join(f'--{name} N' for name in wanted)}.",
+        )
+    named = wanted if level == "act" else wanted[1:]  # a scene is called 0204
+    subject = f"{level}-{''.join(f'{context[name]:02d}' for name in named)}"
+    return subject, {"level": level, "context": context}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10_000
+
+
+def define(place: Place, file: Path, definition: Definition, *, replace: bool = False) -> Path:
+    """Put the definition in *file*, which was read, into its place."""
+    store = place.store
+    path = place.root / definitions.FOLDER / f"{definition.name}{file.suffix}"
+    data, _ = read_file(file, LARGEST)
+    with store.lock(COMMAND_WAIT):
+        there = [other for other in definitions.paths(place.root) if other.stem == definition.name]
+        if there and not replace and (there != [path] or read_file(path, LARGEST)[0] != data):
+            raise IllegalMove(
+                f"{definition.name!r} is already defined in {store.relative(there[0])}",
+                hint="Replace it with --replace.",
+            )
+        store.write(path, data)
+        for other in there:
+            if other != path:
+                store.remove(other)
+    return path
 
 
 def _notes(lines: Iterable[str]) -> _Notes:

@@ -142,7 +142,7 @@ def commit(place: Place, name: str) -> tuple[list[StateFile], list[Path]]:
             together.write(store, FORMAT.name, states)
         FORMAT.update_indexes(place)
         for file in workflows:
-            logs.note(store, file.name, at, "committed", session=name)
+            logs.note(store, file.name, at, "commit", session=name)
     return workflows, artefacts
 
 
