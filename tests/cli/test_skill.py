@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -128,7 +127,7 @@ def test_steps_without_a_checkpoint(holdfast_project: Project) -> None:
         (["start", "../x", "x", "--phases", "a"], "is not the name of a skill"),
         (["start", "dev", " "], "a feature or a task is needed"),
         (["show", "nothing"], "no workflow is called 'nothing'"),
-        (["clear"], "nothing was removed To confirm: holdfast skill clear --yes"),
+        (["clean", "--all"], "nothing was removed To confirm: holdfast skill clean --all --yes"),
     ],
 )
 def test_wrong_use_says_what_is_wrong(arguments: list[str], message: str, dev: Project) -> None:
@@ -140,8 +139,6 @@ def test_without_a_workflow_the_next_step_is_told(holdfast_project: Project) -> 
     """Also where there is one of another format."""
     holdfast_project.declare("W")
     assert "Start one with `holdfast skill start`" in refused(holdfast_project, "skill", "resume")
-    assert "No workflows of skills" in skill(holdfast_project, "list")
-    assert skill(holdfast_project, "list", "--json") == "[]\n"
 
 
 def test_start_goes_on_where_there_is_one(dev: Project) -> None:
@@ -230,17 +227,10 @@ def test_a_linked_worktree_sees_the_run_and_takes_it_to_its_branch(dev: Project)
     assert not (side / ".claude").exists()
 
 
-def test_list_and_show_for_programs(dev: Project) -> None:
-    """An entry of the index for each, and the state as it lies there, for jq."""
-    (entry,) = json.loads(skill(dev, "list", "--json"))
-    (listed,) = json.loads((dev.root / ".claude/workflow-state/index.json").read_bytes())[
-        "active_workflows"
-    ]
-    assert listed.items() <= entry.items()
-    assert (entry["status"], entry["standing"]) == ("in_progress", "active")
+def test_show_for_programs(dev: Project) -> None:
+    """The state as it lies there, for jq."""
     assert json.loads(skill(dev, "show", "--json")) == only_state(dev)
     assert "🔄 Load feature (0/1 tasks complete)" in skill(dev, "show")
-    assert re.search(r"^\* User Login +1/5  active    skill\n", skill(dev, "list"))
 
 
 def test_a_name_is_also_that_of_the_file(dev: Project) -> None:
@@ -263,15 +253,16 @@ def test_cleanup_says_what_goes(dev: Project) -> None:
     assert path.exists()
     assert f"  removed: {line}\n" in skill(dev, "start", "tdd", "Else")
     assert skill(dev, "clean") == "Nothing to clean up.\n"
-    assert f"to be removed: {ACTIVE}/tdd-" in skill(dev, "clear", "--yes")
-    assert skill(dev, "clear") == "Nothing to clear.\n"
+    assert f"would be removed: {ACTIVE}/tdd-" in skill(dev, "clean", "--all", "--dry-run")
+    assert f"removed: {ACTIVE}/tdd-" in skill(dev, "clean", "--all", "--yes")
+    assert skill(dev, "clean", "--all", "--yes") == "Nothing to clean up.\n"
 
 
 def test_a_start_over_a_broken_state_says_where_that_went(holdfast_project: Project) -> None:
     """A fresh start is possible, and the person is told."""
     skill(holdfast_project, "start", "dev", FEATURE)
     (path,) = (holdfast_project.root / ACTIVE).glob("*.json")
-    skill(holdfast_project, "clear", "--yes")
+    skill(holdfast_project, "clean", "--all", "--yes")
     path.write_text("{", "utf-8")
     os.utime(path, (0, 0))
     out = skill(holdfast_project, "start", "dev", FEATURE)
@@ -335,9 +326,6 @@ def test_a_cycle_within_a_dev_is_reached_from_it(dev: Project) -> None:
     done = skill(dev, "task", "complete", "--commit", "abc")
     assert "User Login, phase 3/5" in done
     assert "the nested 'Add login' has ended with it" in done
-    listed = skill(dev, "list")
-    assert listed.index("* User Login") == 0
-    assert "completed" in listed
 
 
 def test_a_command_loads_no_other_format(dev: Project) -> None:

@@ -365,7 +365,7 @@ def test_a_feature_that_has_ended_can_be_validated(holdfast_project: Project) ->
     begin(holdfast_project)
     gate(holdfast_project, "cancel")
     assert f"{FOLDER}: valid, and the files agree" in gate(holdfast_project, "validate")
-    assert "User Auth: cancelled" in gate(holdfast_project, "status")
+    assert "1/5 Requirements, cancelled" in gate(holdfast_project, "status")
 
 
 def test_a_recovery_without_state_and_description_says_what_is_wrong(

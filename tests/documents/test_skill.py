@@ -385,7 +385,7 @@ def test_the_document_s_words_for_a_corrupted_state(
 ) -> None:
     """A start over one of which there is no copy says them, and where the file is."""
     path = begin(holdfast_project, 1)
-    skill(holdfast_project, "clear", "--yes")
+    skill(holdfast_project, "clean", "--all", "--yes")
     path.write_text('{"workflow": {', "utf-8")
     assert f"{path.name} could not be read: " in compaction_cycle().guidance
     told = skill(holdfast_project, "start", "dev", FEATURE)

@@ -54,7 +54,7 @@ def test_a_name_that_no_file_can_have_stops_nobody(
     data = dev()
     change(data)
     put(holdfast_project, "dev-0", data)
-    for command in (("status",), ("list",), ("skill", "list"), ("skill", "show")):
+    for command in (("status",), ("list",), ("skill", "show")):
         done = holdfast_project.run(*command, session=SESSION, check=False)
         assert "Traceback" not in done.stderr
     assert "Canon" in compaction_cycle(session=SESSION).guidance
@@ -99,7 +99,7 @@ def test_two_hundred_states_are_read_once(holdfast_project: Project) -> None:
         took = []
         for _ in range(3):  # the shortest counts: others use the machine as well
             begun = time.perf_counter()
-            assert len(holdfast_project.run("skill", "list", session=SESSION).stdout) > count
+            assert len(holdfast_project.run("list", session=SESSION).stdout) > count
             took.append(time.perf_counter() - begun)
         return min(took)
 

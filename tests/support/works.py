@@ -131,7 +131,7 @@ WORKS: dict[str, list[Work]] = {
         Work("complete", ["skill", "complete", "--force", "enough"], _SKILL, _of_skills),
         Work("abandon", ["skill", "abandon"], _SKILL, _of_skills),
         Work("fresh", ["skill", "start", "dev", FEATURE, "--fresh"], _SKILL, _of_skills),
-        Work("clear", ["skill", "clear", "--yes"], _SKILL, _of_skills),
+        Work("clear", ["skill", "clean", "--all", "--yes"], _SKILL, _of_skills),
     ],
     "gated": [
         Work("start", ["gate", "start", "other", "--title", "Other"], _GATED),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from holdfast.cli import terminal
+from holdfast.cli import shown, terminal
 from holdfast.cli.app import (
     App,
     Decorator,
@@ -33,7 +33,6 @@ from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.files.store import LARGEST
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.gated import (
-    briefing,
     documents,
     files,
     finalizing,
@@ -42,7 +41,7 @@ from holdfast.formats.gated import (
 )
 from holdfast.formats.gated.files import Feature
 from holdfast.formats.gated.format import FORMAT, refuse_taken
-from holdfast.formats.gated.machine import Content, contradictions, possible
+from holdfast.formats.gated.machine import Content
 from holdfast.formats.gated.model import PHASES, PhaseName
 from holdfast.formats.gated.moves import PullRequest
 from holdfast.formats.gated.recovery import Proposal
@@ -178,7 +177,6 @@ def commit_to_make(place: Place, slug: str, summary: str | None, *other_paths: s
     return Commit(slug, summary, state.current_phase if state else None)
 
 
-_MARKS = {"approved": "✅", "pending": "⏳", "escalated": "⛔"}
 _NOTHING_DONE = "Nothing was done. The command would:"
 _DRY = click.option("--dry-run", is_flag=True, help="Show what would be done.")
 
@@ -197,37 +195,11 @@ def _list(heading: str, *lines: str) -> None:
 @workflow_option
 @pass_app
 def status(app: App, as_json: bool, name: str | None) -> None:
-    """Show the feature's phases, whose turn it is, and the possible moves."""
+    """Show where the feature stands."""
     view = app.look(FORMAT.name)
     feature = feature_meant(app, view, name, ended=True)
-    state = files.readable_state(feature)
-    details = feature.status(state.current_phase)
-    next_action = briefing.next_action(state, details)
-    if as_json:
-        statuses = ((phase, feature.status(phase)) for phase in PHASES)
-        dump(
-            {
-                "state": state.to_json(),
-                "statuses": {phase: found.to_json() for phase, found in statuses if found},
-                "turn": briefing.turn(state),
-                "next_action": next_action,
-                "possible": possible(state),
-                "disagreements": [*contradictions(state), *files.disagreements(feature)],
-            }
-        )
-        return
-    put(f"{one_line(state.name)}: {state.status.replace('_', ' ')}", style=terminal.HEADING)
-    for phase in PHASES:
-        summary = state.phases[phase]
-        iteration = f", iteration {summary.iterations}" if summary.iterations else ""
-        stands = f"{summary.status.replace('_', ' ')}{iteration}"
-        put(f"{_MARKS.get(summary.status, '🔄')} {phase} ({stands})", lead="  ")
-    put(next_action, lead="  next: ")
-    for fact, value in briefing.context(state, details):
-        put(one_line(str(value)), lead=f"  {fact}: ")
-    workflow = FORMAT.workflow(view.place, feature)
-    for line in (*workflow.cautions, *view.notes):
-        put(one_line(line), lead="  note: ", style=terminal.WARNING)
+    files.readable_state(feature)
+    shown.status(view, FORMAT.workflow(view.place, feature), as_json=as_json)
 
 
 @gate.command()

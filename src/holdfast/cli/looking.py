@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,31 +21,20 @@ from holdfast.cli.app import (
     workflow_name,
 )
 from holdfast.cli.terminal import put
-from holdfast.clock import from_mtime, iso, local
+from holdfast.clock import local
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.files.regular import read_file
 from holdfast.files.store import LARGEST
 from holdfast.formats import registry
 from holdfast.formats.canonical import explaining, files, matching
-from holdfast.formats.engine.workflow import Workflow, as_text
+from holdfast.formats.engine.workflow import as_text
 from holdfast.records import hooklog, ledger
-from holdfast.restoring import compactions, restore
+from holdfast.restoring import restore
 from holdfast.restoring.reading import resolve
 from holdfast.text.plaintext import counted, one_line
 from holdfast.text.room import pad
 from holdfast.workflows import observed, sync
 from holdfast.workflows.sync import ProjectView
-
-
-def _facts(workflow: Workflow) -> dict[str, Any]:
-    declared_at = iso(from_mtime(workflow.declared_at)) if workflow.declared else None
-    left_out = {"name", "brief", "inspect"}  # the briefing has the first two
-    names = (field.name for field in fields(workflow) if field.name not in left_out)
-    return {
-        **{name: getattr(workflow, name) for name in names},
-        "declared_at": declared_at,
-        "briefing": {**asdict(workflow.briefing), "context": dict(workflow.briefing.context)},
-    }
 
 
 @click.command()
@@ -58,12 +46,8 @@ def status(app: App, name: str | None, as_json: bool) -> None:
     view = app.look()
     choice = view.choice()
     workflow = app.meant(view, name) if name or choice.chosen else None
-    if as_json:
-        dump(_standing(view, workflow))
-    elif workflow:
-        why = choice.why if workflow is choice.chosen else "by name"
-        shown.sheet(view, workflow, compactions.survived(view.place, workflow), why)
-    else:
+    shown.status(view, workflow, as_json=as_json)
+    if not (workflow or as_json):
         _tell_what_is_missing(view)
         put("See: holdfast why", whole=f"No active workflow in {view.root}.")
         for other in choice.others:
@@ -77,19 +61,6 @@ def _tell_what_is_missing(view: ProjectView) -> None:
     """Warn that some workflows may be missing from the output."""
     for failure in view.failures.values():
         say_aside(failure.cause)
-
-
-def _standing(view: ProjectView, workflow: Workflow | None) -> dict[str, Any]:
-    """The JSON of `status`."""
-    facts: dict[str, Any] = {"workflow": None, "reading": None, "compactions": None, "cautions": []}
-    if workflow:
-        facts["workflow"] = _facts(workflow)
-        facts["reading"] = restore.reading_status(view, workflow).facts
-        facts["compactions"] = compactions.survived(view.place, workflow).facts
-        facts["cautions"] = restore.cautions(view, workflow)
-    candidates = [{"path": plan.path, "why": plan.why} for plan in view.candidates]
-    found = {"candidates": candidates, "notes": view.notes}
-    return {"root": view.root, "why": view.choice().why, **facts, **found}
 
 
 @click.command("list")
@@ -107,7 +78,7 @@ def list_all(app: App, as_json: bool, ended_too: bool) -> None:
     finished = {one.key for one in found if one.standing == "finished"} | ended.keys()
     ordered = [one for one in found if ended_too or one.standing != "finished"]
     if as_json:
-        dump([_facts(workflow) for workflow in ordered])
+        dump([shown.facts(workflow) for workflow in ordered])
         return
     if not ordered:
         put("See: holdfast why", whole=f"No workflows in {view.root}.")
@@ -134,7 +105,7 @@ def show(app: App, name: str | None, as_json: bool) -> None:
     workflow = app.meant(view, name)
     seen = view.observed(workflow)
     if as_json:
-        dump({**_facts(workflow), "observed": seen})
+        dump({**shown.facts(workflow), "observed": seen})
         return
     briefing = workflow.briefing
     terminal.line(f"{briefing.name}  ({briefing.kind})")

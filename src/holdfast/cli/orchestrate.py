@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli import terminal
+from holdfast.cli import shown, terminal
 from holdfast.cli.app import (
     App,
     Move,
@@ -47,7 +47,6 @@ from holdfast.formats.orchestrator import (
 )
 from holdfast.formats.orchestrator.files import StateFile
 from holdfast.formats.orchestrator.format import FORMAT
-from holdfast.formats.orchestrator.limits import Use
 from holdfast.formats.orchestrator.model import State
 from holdfast.formats.orchestrator.plan import Plan
 from holdfast.text.plaintext import counted, one_line
@@ -151,6 +150,12 @@ MOVES = (
             "--unmet", multiple=True, metavar="NAME", help="A criterion not met; needs --force."
         ),
         click.option("--force", is_flag=True, help="Complete it with unmet criteria."),
+    ),
+    Move(
+        "cost",
+        tasks.spend,
+        "noted",
+        click.option("--add", "cost", metavar="$N", required=True, help="Incurred outside tasks."),
     ),
     Move(
         "check",
@@ -338,67 +343,13 @@ def _look(app: App, name: str | None) -> tuple[ProjectView, Workflow, State]:
 
 
 @orchestrate.command()
-@click.option("--add", "added", metavar="$N", help="Add a cost incurred outside the tasks.")
-@json_option
-@workflow_option
-@pass_app
-def cost(app: App, added: str | None, as_json: bool, name: str | None) -> None:
-    """Show how much of the limits is used."""
-    if added:
-        make_move(app, name, Move("cost", tasks.spend, "noted"), {"cost": added})
-        return
-    view, _, state = _look(app, name)
-    uses = limits.uses(state, view.place.now)
-    if as_json:
-        dump(_for_programs(uses))
-    else:
-        _show_uses(uses)
-    signal_stop(view.place, state)
-
-
-def _for_programs(uses: Sequence[Use]) -> list[dict[str, Any]]:
-    return [{**use._asdict(), "reached": use.reached} for use in uses]
-
-
-def _show_uses(uses: Sequence[Use]) -> None:
-    for use in uses:
-        style = terminal.BAD if use.reached else terminal.WARNING if use.level else terminal.PLAIN
-        put(use.text, lead=f"  {use.what}: ", style=style)
-
-
-@orchestrate.command()
 @json_option
 @workflow_option
 @pass_app
 def status(app: App, as_json: bool, name: str | None) -> None:
-    """Show the run's status and how much of its limits is used."""
+    """Show where the run stands and how much of its limits is used."""
     view, workflow, state = _look(app, name)
-    stands, notes = workflow.briefing, [*workflow.cautions, *view.notes]
-    uses = limits.uses(state, view.place.now)
-    if as_json:
-        facts = {
-            "name": stands.name,
-            "status": stands.status,
-            "standing": workflow.standing,
-            "next": stands.next_action,
-            "limits": _for_programs(uses),
-            "notes": notes,
-            "state": state.to_json(),
-        }
-        dump(facts)
-    else:
-        put(f"{stands.name}: {stands.status}, {stands.where_by_name}", style=terminal.HEADING)
-        if stands.next_action:
-            put(stands.next_action, lead="  Next: ")
-        _show_uses(uses)
-        used = {use.what.lower() for use in uses}
-        for label, fact in stands.context:
-            if label not in used:
-                put(str(fact), lead=f"  {label[0].upper()}{label[1:]}: ")
-        for lesson in stands.reminders:
-            put(lesson, lead="  ")
-        for note in notes:
-            put(note, lead="  Note: ", style=terminal.WARNING)
+    shown.status(view, workflow, as_json=as_json)
     signal_stop(view.place, state)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict, fields
+from typing import Any
 
 from holdfast.cli import terminal
+from holdfast.cli.app import dump
 from holdfast.cli.terminal import put
-from holdfast.clock import ago, local
-from holdfast.formats.engine.workflow import Briefing, Workflow
-from holdfast.restoring import restore
-from holdfast.restoring.compactions import Survived
+from holdfast.clock import ago, from_mtime, iso, local
+from holdfast.formats.engine.workflow import Briefing, Workflow, as_text
+from holdfast.restoring import compactions, restore
 from holdfast.restoring.restore import ReadingStatus
 from holdfast.text.plaintext import counted, one_line
 from holdfast.text.room import cut, pad, width
@@ -19,15 +21,49 @@ from holdfast.workflows.sync import ProjectView
 _LABEL = 13  # columns before the facts of a sheet
 _FILES = 8
 _REMINDERS = 5
+_FACTS = 10
 _BAR = 40  # columns at most
 _WIDEST_CELL = 4
 _DONE, _HERE, _TO_COME = "█", "▓", "░"
 _MORE = "… {} more: holdfast show"
 
 
-def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -> None:
-    """Print the status of *workflow*, one fact a row."""
-    briefing = workflow.briefing
+def status(view: ProjectView, workflow: Workflow | None, *, as_json: bool) -> None:
+    """Print what `status` says of *workflow*; as JSON also that there is none."""
+    if as_json:
+        dump(_standing(view, workflow))
+    elif workflow:
+        _sheet(view, workflow)
+
+
+def facts(workflow: Workflow) -> dict[str, Any]:
+    """The JSON of a workflow."""
+    declared_at = iso(from_mtime(workflow.declared_at)) if workflow.declared else None
+    left_out = {"name", "brief", "inspect"}  # the briefing has the first two
+    names = (field.name for field in fields(workflow) if field.name not in left_out)
+    return {
+        **{name: getattr(workflow, name) for name in names},
+        "declared_at": declared_at,
+        "briefing": {**asdict(workflow.briefing), "context": dict(workflow.briefing.context)},
+    }
+
+
+def _standing(view: ProjectView, workflow: Workflow | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"workflow": None, "reading": None, "compactions": None, "cautions": []}
+    if workflow:
+        found["workflow"] = facts(workflow)
+        found["reading"] = restore.reading_status(view, workflow).facts
+        found["compactions"] = compactions.survived(view.place, workflow).facts
+        found["cautions"] = restore.cautions(view, workflow)
+    found["candidates"] = [{"path": plan.path, "why": plan.why} for plan in view.candidates]
+    return {"root": view.root, "why": view.choice().why, **found, "notes": view.notes}
+
+
+def _sheet(view: ProjectView, workflow: Workflow) -> None:
+    """Print one fact a row."""
+    briefing, choice = workflow.briefing, view.choice()
+    survived = compactions.survived(view.place, workflow)
+    is_chosen = choice.chosen is not None and choice.chosen.key == workflow.key
     put(f"{one_line(briefing.name)} ({one_line(briefing.kind)})", style=terminal.HEADING)
     colour = terminal.of_status(briefing.status)
     phase = f"{briefing.count} {one_line(briefing.phase_name)}".rstrip()
@@ -46,12 +82,14 @@ def sheet(view: ProjectView, workflow: Workflow, survived: Survived, why: str) -
         _row("left", one_line(line), terminal.WARNING)
     _reading(restore.reading_status(view, workflow))
     _reminders(briefing)
+    _context(briefing)
     if survived.count:
         _row("survived", str(survived))
     _row("changed", local(workflow.changed_at))
     _saved(workflow)
     _row("project", whole=view.root)
-    _row("chosen", why)
+    if is_chosen or workflow.standing != "finished":
+        _row("chosen", choice.why if is_chosen else "by name")
     if workflow.remark:
         _row("remark", one_line(workflow.remark), terminal.WARNING)
     for note in (*restore.cautions(view, workflow), *view.notes, *map(str, view.candidates)):
@@ -109,6 +147,13 @@ def _reminders(briefing: Briefing) -> None:
         _row("" if number else "reminders", cut(one_line(text), room))
     if len(briefing.reminders) > _REMINDERS:
         _row("", _MORE.format(len(briefing.reminders) - _REMINDERS), terminal.FAINT)
+
+
+def _context(briefing: Briefing) -> None:
+    for number, (key, value) in enumerate(briefing.context[:_FACTS]):
+        _row("" if number else "context", one_line(f"{key}: {as_text(value)}"))
+    if len(briefing.context) > _FACTS:
+        _row("", _MORE.format(len(briefing.context) - _FACTS), terminal.FAINT)
 
 
 def _saved(workflow: Workflow) -> None:

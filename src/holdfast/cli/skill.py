@@ -8,12 +8,12 @@ there is one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import click
 
-from holdfast.cli import shown, terminal
+from holdfast.cli import terminal
 from holdfast.cli.app import (
     App,
     Move,
@@ -30,7 +30,6 @@ from holdfast.cli.app import (
     take_up,
     workflow_name,
 )
-from holdfast.cli.terminal import put
 from holdfast.errors import IllegalMove
 from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.skill import facts, files, lifecycle, moves, summary, tasks
@@ -64,20 +63,14 @@ class SkillRun(NamedTuple):
 
 
 def see(place: Place, workflow: Workflow) -> SkillRun:
-    return next(see_all(place, [workflow]))
-
-
-def see_all(place: Place, workflows: Sequence[Workflow]) -> Iterator[SkillRun]:
-    """The runs of *workflows*; the files are read once."""
+    """The run of *workflow*."""
     found = FORMAT.look(place)
-    for workflow in workflows:
-        file = found.find(workflow.key)
-        if file is None:
-            hint = "List the runs: holdfast skill list"
-            raise IllegalMove(f"{workflow.name!r} no longer exists", hint=hint)
-        inner = facts.nested(file, found.working)
-        stands = facts.position(place, file.state, inner.state if inner else None)
-        yield SkillRun(file, inner, stands)
+    file = found.find(workflow.key)
+    if file is None:
+        hint = "List the workflows: holdfast list"
+        raise IllegalMove(f"{workflow.name!r} no longer exists", hint=hint)
+    inner = facts.nested(file, found.working)
+    return SkillRun(file, inner, facts.position(place, file.state, inner.state if inner else None))
 
 
 # Begin, and go on.
@@ -233,71 +226,34 @@ def _end(app: App, name: str | None, move: Callable[..., State], reason: str | N
 
 
 @skill.command()
+@click.option("--all", "everything", is_flag=True, help="Remove every run, also active ones.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed.")
+@click.option("-y", "--yes", is_flag=True, help="With --all, do not ask for confirmation.")
 @pass_app
-def clean(app: App, dry_run: bool) -> None:
+def clean(app: App, everything: bool, dry_run: bool, yes: bool) -> None:
     """Remove runs completed a day ago or untouched for a week, and correct the index.
 
     Unfinished work is archived in .claude/holdfast/archive first.
     """
-    view = app.look(FORMAT.name) if dry_run else app.change(FORMAT.name)
-    removed = lifecycle.clean(view.place, dry_run=dry_run)
-    for line in _removed(removed, "would be removed" if dry_run else "removed"):
+    place = (app.look(FORMAT.name) if dry_run else app.change(FORMAT.name)).place
+    if dry_run or (everything and not yes):
+        due = lifecycle.clean(place, everything=everything, dry_run=True)
+        for line in _removed(due, "would be removed"):
+            say(line)
+        hint = "To confirm: holdfast skill clean --all --yes"
+        question = "Remove all of it?"
+        if dry_run or not agreed(question, yes=yes, undone="nothing was removed", hint=hint):
+            return
+    removed = lifecycle.clean(place, everything=everything)
+    for line in _removed(removed) or ["Nothing to clean up."]:
         say(line)
-    if not removed:
-        say("Nothing to clean up.")
 
 
 def _removed(removed: Sequence[Removed], verb: str = "removed") -> list[str]:
     return [f"{verb}: {path} ({why})" for path, why in removed]
 
 
-@skill.command()
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@pass_app
-def clear(app: App, yes: bool) -> None:
-    """Remove every skill workflow, including the active ones."""
-    place = app.change(FORMAT.name).place
-    due = lifecycle.clean(place, everything=True, dry_run=True)
-    if not due:
-        say("Nothing to clear.")
-        return
-    for line in _removed(due, "to be removed"):
-        say(line)
-    hint = "To confirm: holdfast skill clear --yes"
-    if agreed("Remove all of it?", yes=yes, undone="nothing was removed", hint=hint):
-        count = len(lifecycle.clean(place, everything=True))
-        say(f"{count} removed; unfinished work is in .claude/holdfast/archive.")
-
-
 # Looking.
-
-
-@skill.command("list")
-@json_option
-@pass_app
-def list_all(app: App, as_json: bool) -> None:
-    """List the skill workflows; * marks the one that these commands act on."""
-    view = app.look(FORMAT.name)
-    choice = view.choice(FORMAT.name)
-    ordered = [workflow for workflow in (choice.chosen, *choice.others) if workflow]
-    listed = list(zip(ordered, see_all(view.place, ordered), strict=True))
-    if as_json:
-        dump([_entry(workflow, seen.file) for workflow, seen in listed])
-        return
-    if not ordered:
-        put("See: holdfast why", whole=f"No workflows of skills in {view.root}.")
-    for workflow, seen in listed:
-        shown.entry(view, workflow, chosen=workflow is choice.chosen)
-        is_active = workflow.standing == "active"
-        stands = summary.headline(seen.position) if is_active else seen.file.state.workflow.status
-        put(f"{workflow.handle}: {stands}", lead="    ", style=terminal.FAINT)
-
-
-def _entry(workflow: Workflow, file: StateFile) -> dict[str, Any]:
-    """An index entry with its status."""
-    stands = {"status": file.state.workflow.status, "standing": workflow.standing}
-    return {**files.index_entry(file), **stands, "path": workflow.briefing.state_path}
 
 
 @skill.command()
