@@ -361,6 +361,38 @@ def test_what_a_person_has_to_look_at_waits_for_them(
     assert holdfast_project.run("inspect", str(path), check=False).returncode == 1
 
 
+@pytest.mark.parametrize(("attempt", "left"), [(1, True), (3, False)])
+def test_a_step_that_failed_by_hand_is_tried_again_while_attempts_are_left(
+    attempt: int,
+    left: bool,
+    holdfast_project: Project,
+    compaction_cycle: Compactions,
+) -> None:
+    """The agent was told to wait for a person, though the definition sends it back to step 4."""
+    data = copy.deepcopy(STATES[GENERATION])
+    steps = data["generation"]["steps"]
+    for step in steps[:4]:
+        step["status"] = "completed"
+    steps[2]["human_approval"]["approved"] = True
+    steps[3]["attempts"]["current"] = attempt
+    steps[4] |= {"status": "failed", "error": "too dry"}
+    path = put(holdfast_project, {**data, "status": "in_progress"})
+    guidance = compaction_cycle().guidance
+    failed = "Step 5 (Fast Compliance Check) failed: too dry."
+    again = "prose-writer must try step 4 (Generation) again, attempt 2 of 3"
+    assert (f"\n1. {failed} {again}" in guidance) == left
+    assert (f"\n1. Waiting for a person. {failed} User must review" in guidance) != left
+    assert ("holdfast pipeline update 5 --status failed" in guidance) == left
+    inspected = holdfast_project.run("inspect", str(path), check=False).stdout
+    assert ("expected failed, as a step is" in inspected) != left
+    update(holdfast_project, 5, "failed")
+    writer, check = state(holdfast_project)["generation"]["steps"][3:5]
+    assert (writer["status"], check["status"]) == (
+        ("in_progress", "pending") if left else ("failed", "failed")
+    )
+    assert writer["attempts"]["history"][-1]["reason"] == "too dry"
+
+
 @pytest.mark.parametrize(
     ("left", "total", "told"),
     [

@@ -129,13 +129,13 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         step, following, blocked = progress.next_of(state)
         next_action, comes_next = _next_action(state), ""
         asked = step is not None and not state.over and state.awaits_approval(step)
-        failed = step is not None and step.status == "failed"
-        waits = asked or (failed and not state.over)
+        retried = step is not None and state.retry_of(step) is not None
+        failed = step is not None and step.status == "failed" and not (state.over or retried)
         is_done = not state.over and all(map(state.is_done, state.steps))
-        keeping = [] if waits or is_done else ["holdfast pipeline next"]
-        if waits:
+        keeping = [] if asked or failed or is_done else ["holdfast pipeline next"]
+        if asked or failed:
             comes_next = f"Waiting for a person. {next_action}."
-        elif is_done:
+        elif is_done or retried:
             comes_next = f"{next_action}."
         elif step and step.status == "completed" and blocked is None:
             comes_next = f"{state.title(step)} is completed. {next_action}."
@@ -144,7 +144,8 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         if following and blocked is None:
             keeping.append(f"holdfast pipeline update {following.number} --status in_progress")
         elif keeping and not state.over:  # an approval is a person's
-            keeping.append(f"holdfast pipeline update {state.current} --status completed")
+            ends = "failed" if retried else "completed"
+            keeping.append(f"holdfast pipeline update {state.current} --status {ends}")
         return Briefing(
             name=entry.name,
             kind=state.workflow_type,
@@ -242,7 +243,8 @@ def _next_action(state: State) -> str | None:
         return f"Begin {state.called(following)}{f' with {agents}' if agents else ''}"
     if blocked is None or (blocked.action is None and state.over):
         return None
-    failed = step is not None and step.status == "failed"  # no command is named that decides
+    failed = step is not None and step.status == "failed" and not state.retry_of(step)
+    # No command is named that decides for a person.
     action = f"{progress.REVIEW}, and may then resume it" if failed else blocked.action
     line = f"{blocked.reason}. {action}"
     return f"{line}. {step.emphasis}" if step and step.emphasis else line
@@ -354,7 +356,9 @@ def _of_status(state: State) -> Iterator[str]:
     stands = {step.status for step in state.steps}
     if "failed" in stands and state.workflow_type == PLANNING:
         yield "status: a phase of a planning is pending, in_progress, waiting_approval or completed, found 'failed'"
-    elif "failed" in stands and state.status not in {"failed", "cancelled"}:
+    elif not state.over and any(
+        step.status == "failed" and not state.retry_of(step) for step in state.steps
+    ):
         yield f"status: expected failed, as a {state.word} is, found {quoted(state.status)}"
     elif state.status == "completed" and not all(step.is_complete for step in state.steps):
         yield f"status: expected in_progress, since not every {state.word} is completed, found 'completed'"

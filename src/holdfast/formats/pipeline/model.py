@@ -342,6 +342,12 @@ class State(Document):
         number = self.definition.retried_by(step.number)
         return None if number is None else self.find(number)
 
+    def retry_of(self, step: Step) -> Step | None:
+        """The step that the agent has to try again, since *step* has failed and attempts are left."""
+        tried = self.retried_by(step) if step.status == "failed" and not self.over else None
+        left = tried is not None and tried.attempts and tried.attempts.current < tried.attempts.max
+        return tried if left else None
+
     def is_done(self, step: Step) -> bool:
         """Whether *step* is complete, and approved where the definition asks for that."""
         approved = step.human_approval is not None and step.human_approval.approved

@@ -26,7 +26,6 @@ from holdfast.formats.pipeline.model import Approval, Attempt, Attempts, State, 
 from holdfast.formats.pipeline.progress import seconds
 
 GivenStatus = Literal["in_progress", "waiting_approval", "completed", "failed"]
-_NO_REASON = "no reason was given"
 
 
 def step_of(state: State, number: int) -> Step:
@@ -79,7 +78,7 @@ def update(
     if status in {"completed", "waiting_approval"}:
         _complete_work(state, step, at, status)
     elif status == "failed":
-        _fail(state, step, at, error or _NO_REASON)
+        _fail(state, step, at, error or step.error or "no reason was given")
     _settle(state, at)
 
 

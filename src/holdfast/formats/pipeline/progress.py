@@ -58,8 +58,14 @@ def blocker(state: State, step: Step) -> Blocked:
     """Why what comes after *step* has to wait."""
     title, defined = state.title(step), state.defined(step)
     if step.status == "failed":
-        fix = f"{REVIEW}; then {_resume(state)}"
-        return Blocked(_because(f"{title} failed", step.error), fix)
+        again, action = state.retry_of(step), f"{REVIEW}; then {_resume(state)}"
+        if again and again.attempts:
+            attempt = f"attempt {again.attempts.current + 1} of {again.attempts.max}"
+            begin = f"begin it by giving {state.word} {step.number} the status failed"
+            action = (
+                f"{_agents(state, again)} must try {state.called(again)} again, {attempt}; {begin}"
+            )
+        return Blocked(_because(f"{title} failed", step.error), action)
     if state.awaits_approval(step):
         work = step.title.lower()
         action = f"User must approve or modify {work}"
@@ -68,12 +74,16 @@ def blocker(state: State, step: Step) -> Blocked:
         return Blocked(f"Human approval required for {work}", action)
     if state.status == "failed":
         return Blocked("Workflow has failed", _resume(state))
-    agents = " and ".join(state.agents(step)) or "The agent"
+    agents = _agents(state, step)
     if step.status == "pending":
         return Blocked(f"{title} has not begun", f"{agents} must begin it")
     outputs = f", with {', '.join(defined.outputs)}" if defined.outputs else ""
     attempt = f", {step.attempt}" if step.attempt else ""
     return Blocked(f"{title} is in progress{attempt}", f"{agents} must complete it{outputs}")
+
+
+def _agents(state: State, step: Step) -> str:
+    return " and ".join(state.agents(step)) or "The agent"
 
 
 def _because(text: str, reason: str | None) -> str:
