@@ -128,7 +128,7 @@ def start(
     if not name.strip():
         raise click.BadParameter("a workflow needs a name")
     _meaningful((*reminders, *reading))
-    view = app.change(save=False, stay=False)
+    view = app.change(save_due=False, stay=False)
     view.refuse_failed(FORMAT.name)
     root = view.place.root
     names = [*phase_names(phases or ""), *(text.strip() for text in named if text.strip())]

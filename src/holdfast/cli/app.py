@@ -23,16 +23,15 @@ from holdfast.cli.terminal import can_ask, emit
 from holdfast.clock import Clock, iso
 from holdfast.config.project import AGENT_VARIABLES, Surroundings
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
-from holdfast.files.store import COMMAND_WAIT
 from holdfast.formats.engine.format import AnyFormat
-from holdfast.formats.engine.workflow import Place, Workflow
+from holdfast.formats.engine.workflow import Workflow
 from holdfast.formats.registry import GENERAL, format_of, named
 from holdfast.records import ledger
 from holdfast.restoring.guidance import for_person
 from holdfast.text.plaintext import clean, escaped, one_line, scalar
 from holdfast.workflows import sync
 from holdfast.workflows.selection import Choice, distinct_name, find, folded, handles
-from holdfast.workflows.sync import ProjectView
+from holdfast.workflows.sync import Project, ProjectView
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # one of click's
 
@@ -55,60 +54,29 @@ class Failed(click.ClickException):
             click.echo(f"  {clean(self.hint)}", err=True)
 
 
-class App:
+class App(Project):
     """One per command."""
 
     def __init__(self, surroundings: Surroundings, clock: Clock) -> None:
-        self.surroundings = surroundings
-        self.clock = clock
-        self.changes = False  # whether this command is one that changes something
+        # Which command it is, is known only when it runs.
+        super().__init__(surroundings, clock, lambda: click.get_current_context().command_path)
 
-    def place(self, only: str | None = None, *, stay: bool = True, warn: bool = True) -> Place:
-        """The project, without reading its workflows.
-
-        With *stay* false it is the one around the current directory, wherever the session was.
-        With *warn*, print a warning if Holdfast is switched off. *only* as for `sync.survey`.
-        """
-        here = self.surroundings
-        session = here.session if stay else None
-        command = click.get_current_context().command_path
-        place = sync.place_for(session, here, self.clock, command, only)
-        if warn and (off := sync.switched_off(here, place)):
-            say_aside(f"switched off, because {off}")
-        return place
-
-    def look(self, only: str | None = None, *, stay: bool = True, warn: bool = True) -> ProjectView:
-        """The project as it is now; read-only."""
-        place = self.place(only, stay=stay, warn=warn)
-        here = self.surroundings
-        return sync.survey(here.session, here, self.clock, only=only, place=place)
-
-    def change(
-        self, only: str | None = None, *, save: bool = True, stay: bool = True
-    ) -> ProjectView:
-        """The project as it is now, for a command that will write. With *save*, saves what is due first."""
-        view = self.look(only, stay=stay, warn=False)
-        if off := sync.switched_off(self.surroundings, view.place):
-            raise IllegalMove(f"Holdfast is switched off, because {off}")
-        self.changes = True
-        if save:
-            sync.save(view, COMMAND_WAIT)
-        # The command may change the session's workflow or phase.
-        sync.fold(view, COMMAND_WAIT)
-        if only:
-            view.refuse_failed(only)
-        return view
+    def when_off(self, why: str) -> None:
+        """Refuse to change anything; looking is allowed, with a warning."""
+        if self.changes:
+            super().when_off(why)
+        say_aside(f"switched off, because {why}")
 
     def change_several(self, form: AnyFormat, *, stay: bool = True) -> ProjectView:
         """`change` for a format that writes several files at once: finishes an interrupted change first."""
-        view = self.change(form.name, save=False, stay=stay)
+        view = self.change(form.name, save_due=False, stay=stay)
         if not form.is_interrupted(view.place):
             return view
         with form.locked(view.place) as lines:
             for line in lines:
                 say_aside(one_line(line, 400))
         # Look again: the recovery may have changed the files.
-        return self.change(form.name, save=False, stay=stay)
+        return self.change(form.name, save_due=False, stay=stay)
 
     def this_session(self, purpose: str, *command: str) -> str:
         """The session that *command* was called from; without one, there is nothing to *purpose*."""

@@ -20,6 +20,7 @@ from holdfast.clock import local
 from holdfast.errors import HoldfastError
 from holdfast.setup.doctor import Finding, project, registered
 from holdfast.text.plaintext import counted, one_line
+from holdfast.workflows import sync
 
 
 @click.command()
@@ -68,10 +69,11 @@ def _check(app: App, client: Client, fix: bool, *, as_json: bool) -> bool:
 
 
 def _findings(app: App, client: Client) -> Iterator[Finding]:
-    view = app.look(warn=False)  # doctor reports it as a finding
-    yield from registered.examine(app.surroundings, client)
+    here = app.surroundings
+    view = sync.survey(here.session, here, app.clock)  # that Holdfast is switched off is a finding
+    yield from registered.examine(here, client)
     yield from registered.examine_client(client)
-    yield from project.examine(view, app.surroundings)
+    yield from project.examine(view, here)
     if client is CLAUDE:  # other agents' transcripts have other formats
         yield from project.examine_delivery(view)
 

@@ -57,7 +57,6 @@ from holdfast.setup.installing import Edit
 from holdfast.setup.plugin import marker
 from holdfast.setup.registration import Program
 from holdfast.text.plaintext import clean, counted, one_line
-from holdfast.workflows import sync
 from holdfast.workflows.sync import ProjectView
 
 WHAT = ("hooks", "permission", "statusline", "skill", "follow")
@@ -179,7 +178,7 @@ def _show_project(app: App, view: ProjectView, plans: Sequence[dict[str, Any]]) 
     if more := plans[_MOST_PLANS:]:
         say()
         put(f"And {counted(len(more), 'more file')}. See: holdfast why FILE")
-    if not plans and not sync.switched_off(app.surroundings, view.place):
+    if not plans and not view.place.off:
         say()
         put("No plan and no CLAUDE.local.md. To begin with a plan: holdfast init --plan")
     files = {found["file"] for found in plans}
@@ -409,7 +408,7 @@ def _conclude(offers: Sequence[Offer], chosen: Sequence[Offer]) -> None:
 
 
 def _start_plan(app: App, name: str | None, phases: str | None, path: str | None) -> None:
-    store = app.place(warn=False).store
+    store = app.place().store
     if can_ask():
         has_plan = os.path.lexists(store.root / _PLAN)
         if has_plan and not path:
@@ -423,7 +422,7 @@ def _start_plan(app: App, name: str | None, phases: str | None, path: str | None
         )
     if not name or not phases:
         raise click.UsageError("Without a terminal, --plan needs --name and --phases.")
-    view = app.change(save=False)
+    view = app.change(save_due=False)
     called, names = name.strip(), phase_names(phases)
     file = store.root / (path or _PLAN)
     relative = _place_for_plan(store, file)

@@ -167,7 +167,7 @@ def why(app: App, file: str | None, as_json: bool) -> None:
     facts = {
         "root": view.root,
         "searched": view.searched,
-        "switched_off": sync.switched_off(app.surroundings, view.place) or None,
+        "switched_off": view.place.off or None,
         "looked": [{"path": path, "found": found} for path, found in view.looked],
         "session": view.session,
         "chosen": choice.chosen and choice.chosen.name,

@@ -238,7 +238,7 @@ def start(
     """
     if not task_doc.strip():
         raise click.BadParameter("a task document is needed")
-    view = app.change(FORMAT.name, save=False, stay=False)
+    view = app.change(FORMAT.name, save_due=False, stay=False)
     place, path = view.place, _absolute(app, task_doc)
     if tasks:
         listed = plan.given(tasks)
@@ -451,7 +451,7 @@ def lock(app: App, paths: tuple[str, ...], owner: str | None, task: str | None) 
     The command does not wait; it fails if somebody else holds a lock. A lock is stale after 30
     minutes, and the next caller takes it over. Locking again renews it.
     """
-    place, mine = app.change(FORMAT.name, save=False).place, _owner(app, owner)
+    place, mine = app.change(FORMAT.name, save_due=False).place, _owner(app, owner)
     real = locks.inside(place.store, app.surroundings.cwd, paths)
     for other in locks.take(place.store, place.now, real, mine, task):
         say_aside(f"{one_line(other.path)}: taken over from {other.described(place.now)}")
@@ -470,7 +470,7 @@ def unlock(
     app: App, paths: tuple[str, ...], owner: str | None, task: str | None, force: bool
 ) -> None:
     """Release locks: all of them, or none."""
-    mine, place = "" if force else _owner(app, owner), app.change(FORMAT.name, save=False).place
+    mine, place = "" if force else _owner(app, owner), app.change(FORMAT.name, save_due=False).place
     real = locks.inside(place.store, app.surroundings.cwd, paths)
     for gone in locks.release(place.store, place.now, real, mine, task, force=force):
         say(f"unlocked: {one_line(gone.path)}, held by {gone.described(place.now)}")

@@ -109,7 +109,7 @@ def start(
     refuse_options_of_others(given, allowed, f"skill {kind!r}")
     if fresh and go_on:
         raise click.UsageError("Give --fresh or --resume, not both.")
-    view = app.change(FORMAT.name, save=False, stay=False)
+    view = app.change(FORMAT.name, save_due=False, stay=False)
     place = view.place
     phases = given.pop("phases")
     given["phases"] = [name.strip() for name in phases.split(",")] if phases else []

@@ -40,7 +40,7 @@ def abandon(app: App, name: str | None) -> None:
 
 
 def _end(app: App, name: str | None, how: str, *, force: bool = False) -> None:
-    view = app.change(save=False)
+    view = app.change(save_due=False)
     if name and (ended := _live_or_ended(view, name)[1]):
         raise lifecycle.already_ended(ledger.load(view.place.store).finished[ended])
     is_complete = how == "completed"
@@ -188,7 +188,7 @@ def _live_or_ended(view: ProjectView, name: str) -> tuple[Workflow | None, str |
 @pass_app
 def ignore(app: App, name: str | None) -> None:
     """Neither save nor restore a workflow until `holdfast resume`."""
-    view = app.change(save=False)
+    view = app.change(save_due=False)
     workflow = app.to_change(view, name)
     ledger.ignore(view.place.store, workflow.key, workflow.name, ignored=True)
     sync.put_down(view, workflow)
@@ -203,7 +203,7 @@ def follow(app: App, path: str) -> None:
 
     The project remembers this; the file is not changed.
     """
-    view = app.change(save=False)
+    view = app.change(save_due=False)
     take_up(*start_following(app, view, app.below_root(view, path)), "followed")
 
 
@@ -239,7 +239,7 @@ def unfollow(app: App, path: str) -> None:
 
     `holdfast follow` reverses this. The file is not changed.
     """
-    view = app.change(save=False)
+    view = app.change(save_due=False)
     name = app.below_root(view, path)
     workflow = next((workflow for workflow in view.workflows if workflow.source == name), None)
     key, called = matching.by_plan(name), workflow.name if workflow else name

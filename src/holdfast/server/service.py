@@ -31,7 +31,7 @@ from holdfast.formats.pipeline import definitions, files, operations
 from holdfast.formats.pipeline.definitions import GENERATION, LEVELS, PLANNING
 from holdfast.formats.pipeline.format import FORMAT
 from holdfast.hooks import full
-from holdfast.server.workflows import STATES, Listed, Look, Workflows, safe
+from holdfast.server.workflows import STATES, Listed, Workflows, safe
 from holdfast.setup.registration import HOOK_TOOL, NAME, TOOL_EVENTS
 from holdfast.text.plaintext import clean, one_line
 from holdfast.workflows import sync
@@ -104,8 +104,8 @@ def serve(surroundings: Surroundings) -> None:
 
 def make(surroundings: Surroundings, clock: Clock) -> Service:
     """The server with all that it offers."""
-    look = Look(surroundings, clock)
-    workflows, pipelines = Workflows(look), Pipelines(look)
+    project = sync.Project(surroundings, clock, lambda: "holdfast mcp")
+    workflows, pipelines = Workflows(project), Pipelines(project)
     service = Service(workflows, pipelines)
     for look_at in (
         workflows.workflow_status,
@@ -130,8 +130,8 @@ class Pipelines:
     Whoever changes a workflow through them has taken it up, as with a command, unless it was cancelled.
     """
 
-    def __init__(self, look: Look) -> None:
-        self._look = look
+    def __init__(self, project: sync.Project) -> None:
+        self._project = project
 
     def call_of(self, tool: _PipelineTool) -> Callable[..., Any]:
         """The operation of *tool* with the same name, words and parameters, but without its place."""
@@ -140,8 +140,8 @@ class Pipelines:
         @functools.wraps(operation)
         def call(**arguments: Any) -> Any:
             if not tool.writes:
-                return safe(operation(self._look.place(FORMAT.name), **arguments))
-            view = self._look.change(FORMAT.name)
+                return safe(operation(self._project.place(FORMAT.name), **arguments))
+            view = self._project.change(FORMAT.name, save_due=False)
             answer = operation(view.place, **arguments)
             if tool.takes_up:
                 with contextlib.suppress(HoldfastError):  # the step is done all the same
@@ -159,7 +159,7 @@ class Pipelines:
 
     def definition(self, name: str) -> str:
         """The steps or phases of a type of pipeline, and what each waits for."""
-        place = self._look.place(FORMAT.name)
+        place = self._project.place(FORMAT.name)
         shown: dict[str, Any]
         if name == GENERATION:
             shown = {"generation_steps": definitions.built_in(GENERATION).to_json()["steps"]}
@@ -174,7 +174,8 @@ class Pipelines:
 
     def definitions(self) -> list[Listed]:
         """Those that there are: built in, and defined in the project."""
-        own = sorted({path.stem for path in definitions.paths(self._look.place(FORMAT.name).root)})
+        root = self._project.place(FORMAT.name).root
+        own = sorted({path.stem for path in definitions.paths(root)})
         return [
             Listed(DEFINITIONS + quote(name, safe=""), one_line(name), "definition of a pipeline")
             for name in (*definitions.BUILT_IN, *own)

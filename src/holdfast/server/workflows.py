@@ -12,19 +12,16 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from holdfast.clock import Clock, iso
-from holdfast.config.project import Surroundings
-from holdfast.errors import IllegalMove, NoSuchWorkflow
-from holdfast.files.store import COMMAND_WAIT
-from holdfast.formats.engine.workflow import Place, Standing, Workflow, as_text
+from holdfast.clock import iso
+from holdfast.errors import NoSuchWorkflow
+from holdfast.formats.engine.workflow import Standing, Workflow, as_text
 from holdfast.records import ledger
 from holdfast.restoring import restore
 from holdfast.text.plaintext import clean, one_line, quoted
-from holdfast.workflows import selection, sync
-from holdfast.workflows.sync import ProjectView
+from holdfast.workflows import selection
+from holdfast.workflows.sync import Project, ProjectView
 
 STATES = "holdfast://states/"
-_SAVER = "holdfast mcp"
 
 
 class Listed(NamedTuple):
@@ -33,34 +30,6 @@ class Listed(NamedTuple):
     uri: str
     name: str
     description: str
-
-
-class Look:
-    """Made once a server; every call looks again, settings included."""
-
-    def __init__(self, surroundings: Surroundings, clock: Clock) -> None:
-        self.surroundings = surroundings
-        self.clock = clock
-
-    def place(self, only: str | None = None) -> Place:
-        """Where workflows are kept, for what needs no more than that."""
-        here = self.surroundings
-        place = sync.place_for(here.session, here, self.clock, _SAVER, only)
-        if off := sync.switched_off(here, place):
-            raise IllegalMove(f"Holdfast is switched off, because {off}")
-        return place
-
-    def view(self, only: str | None = None) -> ProjectView:
-        """All workflows, or those of the format *only*, and no other one is loaded or looked at."""
-        here, place = self.surroundings, self.place(only)
-        return sync.survey(here.session, here, self.clock, only=only, place=place)
-
-    def change(self, only: str) -> ProjectView:
-        """The same for a tool that will write."""
-        view = self.view(only)
-        sync.fold(view, COMMAND_WAIT)
-        view.refuse_failed(only)
-        return view
 
 
 def safe(value: Any) -> Any:
@@ -176,12 +145,12 @@ def _details(view: ProjectView, workflow: Workflow, *, chosen: bool) -> Details:
 class Workflows:
     """What is asked of the workflows of the project, whatever their format."""
 
-    def __init__(self, look: Look) -> None:
-        self._look = look
+    def __init__(self, project: Project) -> None:
+        self._project = project
 
     def workflow_status(self, name: Name = None) -> Status:
         """Where a workflow stands: phase, next action, required reading, reminders, context."""
-        view = self._look.view()
+        view = self._project.look()
         choice = view.choice()
         chosen = selection.find(view.workflows, name) if name else choice.chosen
         others = [
@@ -198,7 +167,7 @@ class Workflows:
 
     def workflow_list(self) -> Listing:
         """All workflows of the project, active or not, and those that were completed."""
-        view = self._look.view()
+        view = self._project.look()
         choice = view.choice()
         ordered = [workflow for workflow in (choice.chosen, *choice.others) if workflow]
         known = {workflow.key for workflow in ordered}
@@ -215,7 +184,7 @@ class Workflows:
 
     def workflow_guidance(self, name: Name = None) -> Guidance:
         """What a session is told when it takes a workflow up: where it stands and what comes next."""
-        view = self._look.view()
+        view = self._project.look()
         choice = view.choice()
         workflow = selection.find(view.workflows, name) if name else choice.chosen
         if workflow is None:
@@ -233,14 +202,14 @@ class Workflows:
 
     def state(self, name: str) -> str:
         """The state of a workflow, as it is kept."""
-        view = self._look.view()
+        view = self._project.look()
         workflow = selection.find(_kept(view), name)
         raw, _ = view.place.store.read(view.place.root / str(workflow.briefing.state_path))
         return quoted(raw.decode("utf-8", "replace"))
 
     def states(self) -> Iterator[Listed]:
         """Those that there are, and where each stands."""
-        kept = _kept(self._look.view())
+        kept = _kept(self._project.look())
         names = [selection.folded(workflow.name) for workflow in kept]
         for workflow in kept:
             unique = names.count(selection.folded(workflow.name)) == 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,7 +16,8 @@ from holdfast.clock import Clock, ago
 from holdfast.config import project, settings
 from holdfast.config.capabilities import Capabilities
 from holdfast.config.project import Surroundings
-from holdfast.errors import HoldfastError, NewerRecord, StateOutOfReach
+from holdfast.config.settings import Settings
+from holdfast.errors import HoldfastError, IllegalMove, NewerRecord, StateOutOfReach
 from holdfast.files.regular import contains
 from holdfast.files.store import COMMAND_WAIT, HOOK_WAIT, Store
 from holdfast.formats import registry
@@ -173,6 +174,7 @@ def place_for(
             frozenset({owned.workflow, *owned.before} if owned and owned.root == root else ()),
             below_root(root, owned.planned) if owned and owned.root == root else "",
             inputs.real_path(plans_folder).replace(os.sep, "/"),
+            _switched_off(surroundings, loaded.settings),
         )
 
     def present(root: str) -> bool:
@@ -188,11 +190,10 @@ def place_for(
     return place(next(filter(present, folders), fallback))
 
 
-def switched_off(surroundings: Surroundings, place: Place) -> str:
-    """Why Holdfast does nothing at *place*; empty if it does."""
+def _switched_off(surroundings: Surroundings, configured: Settings) -> str:
     if surroundings.disabled:
         return "HOLDFAST_DISABLE is set"
-    if place.settings.enabled:
+    if configured.enabled:
         return ""
     return "enabled = false is set in .claude/holdfast.toml or in your own holdfast.toml"
 
@@ -418,3 +419,48 @@ def clear_notices(view: ProjectView) -> None:
     # If this fails, they are shown once more.
     with contextlib.suppress(HoldfastError), store.lock(HOOK_WAIT):
         ledger.change(store, clear)
+
+
+class Project:
+    """The project of a command or of a tool of the server; each call looks again, settings included."""
+
+    def __init__(
+        self, surroundings: Surroundings, clock: Clock, saver: Callable[[], str] = str
+    ) -> None:
+        self.surroundings = surroundings
+        self.clock = clock
+        self.saver = saver  # names who asks; it is noted with what is saved
+        self.changes = False  # whether something is going to be changed
+
+    def when_off(self, why: str) -> None:
+        raise IllegalMove(f"Holdfast is switched off, because {why}")
+
+    def place(self, only: str | None = None, *, stay: bool = True) -> Place:
+        """Where workflows are kept, without reading them; *only* as for `survey`.
+
+        With *stay* false it is the project around the current directory, wherever the session was.
+        """
+        session = self.surroundings.session if stay else None
+        place = place_for(session, self.surroundings, self.clock, self.saver(), only)
+        if place.off:
+            self.when_off(place.off)
+        return place
+
+    def look(self, only: str | None = None, *, stay: bool = True) -> ProjectView:
+        """The project as it is now; read-only."""
+        here, place = self.surroundings, self.place(only, stay=stay)
+        return survey(here.session, here, self.clock, only=only, place=place)
+
+    def change(
+        self, only: str | None = None, *, save_due: bool = True, stay: bool = True
+    ) -> ProjectView:
+        """The project as it is now, for a caller that will write. With *save_due*, saves that first."""
+        self.changes = True
+        view = self.look(only, stay=stay)
+        if save_due:
+            save(view, COMMAND_WAIT)
+        # The caller may change the session's workflow or phase.
+        fold(view, COMMAND_WAIT)
+        if only:
+            view.refuse_failed(only)
+        return view

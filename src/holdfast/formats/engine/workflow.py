@@ -139,6 +139,7 @@ class Place:
     own: frozenset[str] = frozenset()  # keys of the workflows that the session has worked on here
     planned: str = ""  # the plan that plan mode wrote in this session; whole, if outside the root
     plans_folder: str = ""  # where plan mode writes its plans
+    off: str = ""  # why Holdfast does nothing here
 
     @property
     def root(self) -> Path:

@@ -29,7 +29,6 @@ from holdfast.restoring import arrived, restore
 from holdfast.restoring.arrived import Compaction, Piece
 from holdfast.setup.doctor import Finding
 from holdfast.text.plaintext import counted, one_line
-from holdfast.workflows import sync
 from holdfast.workflows.sync import ProjectView
 
 _LAST_RUNS = 50
@@ -56,7 +55,7 @@ def _settings(view: ProjectView, surroundings: Surroundings) -> Iterator[Finding
     for error in loaded.errors:
         what = f"{error.path} is wrong, so the whole file is ignored"
         yield Finding("settings", "wrong", what, error.reason, f"edit {error.path}")
-    if off := sync.switched_off(surroundings, view.place):
+    if off := view.place.off:
         yield Finding("settings", "note", "Holdfast is switched off", off, "take that out")
     elif not loaded.errors:
         yield Finding("settings", "good", "valid")
