@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.formats.orchestrator import files
 from holdfast.testing import Compactions, Project
-from orchestrated import log, put, state
+from orchestrated import example, log, put, state
 
 THEIRS = '{"tool": "another one"}'
 
@@ -98,9 +98,48 @@ def test_a_start_in_the_year_one_stops_no_hook(run: Project, compaction_cycle: C
     """The elapsed time that is written can be read again."""
     data = state(run)
     data["orchestrator"]["start_time"] = "0001-01-01T00:00:00Z"
+    del data["safety_bounds"]["elapsed_time"]
     put(run, data)
     assert "STOP" in compaction_cycle().note
     call(run, "pause", "the clock is wrong")
+
+
+def test_an_elapsed_time_that_a_person_corrected_was_overwritten(
+    run: Project, compaction_cycle: Compactions
+) -> None:
+    """It stands, and stops the run where it is beyond the limit."""
+    data = state(run)
+    data["safety_bounds"]["elapsed_time"] = "2h 5m 0s"
+    put(run, data)
+    assert "STOP: a limit is reached, time 2h 5m" in compaction_cycle().guidance
+    call(run, "warn", "slow", code=3)
+    assert state(run)["safety_bounds"]["elapsed_time"].startswith("2h 5m ")
+
+
+def test_an_old_run_was_stopped_for_the_time_since_its_start(
+    run: Project, compaction_cycle: Compactions
+) -> None:
+    """The document's example is of a run that had worked for half an hour."""
+    put(run, example())
+    assert "STOP" not in compaction_cycle().guidance
+    assert "0h 34m" in call(run, "status")
+
+
+def test_the_iterations_of_a_completed_task_were_warned_of_for_ever(
+    run: Project, compaction_cycle: Compactions
+) -> None:
+    """The line stays in the file, as a record."""
+    data = state(run)
+    data["safety_bounds"]["max_iterations_per_task"] = 4
+    put(run, data)
+    call(run, "task-start")
+    for _ in range(3):
+        call(run, "iterate")
+    line = "Iterations of task 1.1 at 75% of limit"
+    assert line in compaction_cycle().guidance
+    call(run, "task-done")
+    assert line not in compaction_cycle().guidance
+    assert line in state(run)["safety_bounds"]["warnings"]
 
 
 def test_no_executor_is_sent_off_where_a_limit_is_reached(run: Project) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import clock
-from holdfast.formats.orchestrator import limits, moves, tasks
+from holdfast.formats.orchestrator import limits, model, moves, tasks
 from holdfast.formats.orchestrator.limits import Bound, LimitReached
 from holdfast.formats.orchestrator.model import State
 from holdfast.formats.orchestrator.plan import given
@@ -36,6 +36,14 @@ def run(bounds: Mapping[Bound, str] = moves.LIMITS) -> State:
 
 def updated(state: State, minutes: float = 1) -> State:
     return limits.updated(state, moment(minutes))
+
+
+def worked(state: State, minutes: float) -> State:
+    """*state* as its file says that it was worked on for so long."""
+    after = state.model_copy(deep=True)
+    after.safety_bounds.elapsed_time = model.format_elapsed(timedelta(minutes=minutes))
+    after.written = None
+    return updated(after)
 
 
 def warned(state: State) -> list[str]:
@@ -73,7 +81,7 @@ def test_cost_is_warned_of_in_time(cents: int, lines: list[str], stops: bool) ->
 )
 def test_time_is_warned_of_in_time(minutes: float, lines: list[str], stops: bool) -> None:
     """To the second."""
-    state = updated(run(), minutes)
+    state = worked(run(), minutes)
     assert warned(state) == lines
     assert bool(limits.reached(state, moment(minutes))) is stops
 
@@ -105,7 +113,7 @@ def test_each_warning_is_given_once() -> None:
     """Even after it was passed, and with each update."""
     state = run()
     for minutes in (90, 91, 108, 109, 119):
-        state = updated(state, minutes)
+        state = worked(state, minutes)
     assert warned(state) == ["Time at 75% of limit", "Time at 90% of limit"]
 
 
@@ -141,23 +149,36 @@ def test_an_extension_ends_the_stop_and_is_warned_of_anew() -> None:
     assert warned(state) == [reason, "Cost at 75% of limit"]
 
 
+def written(state: State, minutes: float) -> State:
+    """*state* as read from a file that was written then."""
+    state.written = moment(minutes)
+    return state
+
+
 def test_time_that_is_paused_does_not_count() -> None:
-    """During the pause and after it; the status keeps the document's word."""
-    state = updated(moves.pause(updated(run(), 30), at(30), "for a review"), 30)
+    """Neither during the pause nor after it; the status keeps the document's word."""
+    state = moves.pause(written(run(), 0), at(30), "for a review")
     assert state.orchestrator.status == "executing"
     assert warned(state) == [f"Paused since {at(30)}: for a review"]
-    assert limits.elapsed(state, moment(500)) == timedelta(minutes=30)
-    state = updated(moves.resume(state, at(500)), 510)
+    assert limits.elapsed(written(state, 30), moment(45)) == timedelta(minutes=30)
+    state = moves.resume(state, at(45))
+    assert warned(state) == [f"Paused from {at(30)} to {at(45)}: for a review"]
+    state = moves.pause(written(state, 45), at(55), "again")
     assert state.safety_bounds.elapsed_time == "0h 40m 0s"
-    assert warned(state) == [f"Paused from {at(30)} to {at(500)}: for a review"]
-    state = moves.pause(state, at(510), "again")
-    assert limits.elapsed(state, moment(600)) == timedelta(minutes=40)
+
+
+def test_a_night_between_two_updates_does_not_count() -> None:
+    """More than half an hour without an update is a break."""
+    state = moves.warn(written(run(), 0), at(10), "slow")
+    state = moves.warn(written(state, 10), at(700), "slower")
+    state = moves.warn(written(state, 700), at(730), "slowest")
+    assert state.safety_bounds.elapsed_time == "0h 40m 0s"
 
 
 def test_the_time_of_a_run_that_has_ended_stands_still() -> None:
     """What it used stays used."""
-    state = updated(moves.fail(run(), at(20), "the service is down"), 20)
-    assert updated(state, 900).safety_bounds.elapsed_time == "0h 20m 0s"
+    state = moves.fail(written(run(), 0), at(20), "the service is down")
+    assert limits.elapsed(written(state, 20), moment(25)) == timedelta(minutes=20)
     assert not limits.reached(state, moment(900))
     assert warned(state) == [f"Failed at {at(20)}: the service is down"]
 

@@ -156,7 +156,7 @@ def _context(state: State, place: Place) -> Iterator[tuple[str, str]]:
         *_agents(state, place),
         ("completed without meeting", _unmet(state)),
         ("next task", following.title if following else ""),
-        ("warnings", "; ".join(state.safety_bounds.warnings)),
+        ("warnings", "; ".join(limits.open_warnings(state))),
         ("last checkpoint", _last_checkpoint(state)),
         ("supervisor", _supervision(state)),
     ]

@@ -140,6 +140,8 @@ def find_run(store: Store) -> StateFile | Unusable | None:
         if store.holds(path) and is_old(store.read_json(path, wait=was_state)[2]):
             return Unusable(path, OLD, "foreign")
     there = KIND.read(store, path)
+    if isinstance(there, StateFile):
+        there.state.written = clock.from_mtime(there.mtime)
     if not there.problems if isinstance(there, StateFile) else not there.is_ours:
         return there
     snapshot = next(good_snapshots(store), None)

@@ -3,7 +3,10 @@
 Cost, time and the iterations of each task count against their limits with every update. At 75 and 90 %
 a line is added to the warnings, each once; of a step over both, the higher one. What has reached its
 limit stops the run: until the limit is extended, every command that updates says so, and no task is
-begun. Elapsed time is the time since the start, without pauses.
+begun.
+
+`elapsed_time` is what the file says, also where a person has corrected it, and grows with each move by the time
+since the file was written. More than half an hour is no work but a break, and does not count; nor does a pause.
 
 A remark is a line among the warnings for which the document has no field:
 
@@ -13,14 +16,14 @@ A remark is a line among the warnings for which the document has no field:
     Failed at 2026-01-15T13:30:00Z: the service is down
 
 A pause is no status: the document has none for it, and readers that know only the document's words would
-stumble over another. Remarks are read again, so that time that was paused does not count; they come
-back with a snapshot, and whoever edits the file can correct them.
+stumble over another. Remarks are read again; they come back with a snapshot, and whoever edits the file can
+correct them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
@@ -32,10 +35,10 @@ from holdfast.formats.orchestrator.model import State, format_elapsed, parse_dur
 Bound: TypeAlias = Literal["max_cost", "max_time", "max_iterations_per_task"]
 LEVELS = (75, 90, 100)  # percent
 
-_PAUSED_SINCE = re.compile(r"\APaused since (\S+?)(?=: |\Z)")
-_PAUSED = re.compile(r"Paused (?:since (\S+?)|from (\S+) to (\S+?))(?:: (.*))?", re.DOTALL)
+_PAUSED = re.compile(r"Paused since (\S+?)(?:: (.*))?", re.DOTALL)
 _FAILED = re.compile(r"Failed at \S+?: (.*)", re.DOTALL)
-_LONGEST = 10.0**10  # seconds
+_ITERATIONS = re.compile(r"Iterations of task (.+) at \d+% of limit")
+_BREAK = timedelta(minutes=30)
 
 
 class Use(NamedTuple):
@@ -59,7 +62,8 @@ class Use(NamedTuple):
     @property
     def text(self) -> str:
         """$0.75 of $10 (7%)."""
-        return f"{self.used} of {self.limit} ({self.percent}%)"
+        worked = " worked" if self.bound == "max_time" else ""
+        return f"{self.used}{worked} of {self.limit} ({self.percent}%)"
 
 
 class LimitReached(IllegalMove):
@@ -79,18 +83,24 @@ class LimitReached(IllegalMove):
 
 
 def elapsed(state: State, now: datetime) -> timedelta:
-    """How long the run has been worked on, as of *now* or of its end."""
-    started, ended = moment(state.orchestrator.start_time), moment(state.orchestrator.end_time)
-    if started is None:
-        return parse_duration(state.safety_bounds.elapsed_time)
-    until = ended if state.over and ended else now
-    paused = 0.0
-    for begun, over, _ in _pauses(state):
-        since = moment(begun)
-        if since:
-            paused += max((min(moment(over) or until, until) - since).total_seconds(), 0)
-    # By hand there may be any number of pauses, of any length.
-    return max(until - started - timedelta(seconds=min(paused, _LONGEST)), timedelta(0))
+    """How long the run has been worked on, as of *now*."""
+    bounds, started = state.safety_bounds, moment(state.orchestrator.start_time)
+    spent = parse_duration(bounds.elapsed_time)
+    if "elapsed_time" not in bounds.model_fields_set and started and state.written:
+        spent = max(state.written - started, timedelta(0))  # another tool's, which does not count
+    if state.written is None or state.over or pause(state):
+        return spent
+    since = timedelta(seconds=round((now - state.written).total_seconds()))
+    return spent + since if timedelta(0) < since <= _BREAK else spent
+
+
+def count_time(state: State, at: str) -> None:
+    """Add the time since the file was written; every move begins with it."""
+    now = datetime.fromisoformat(at)
+    worked = format_elapsed(elapsed(state, now))
+    if worked != state.safety_bounds.elapsed_time:
+        state.safety_bounds.elapsed_time = worked
+    state.written = now
 
 
 def uses(state: State, now: datetime) -> list[Use]:
@@ -143,17 +153,21 @@ def refuse_stopped(state: State, at: str) -> None:
 
 
 def updated(state: State, now: datetime) -> State:
-    """*state* with the elapsed time, and with the warnings that are due."""
+    """*state* with the warnings that are due."""
     after = state.model_copy(deep=True)
     bounds = after.safety_bounds
-    bounds.elapsed_time = format_elapsed(elapsed(after, now))
-    if not after.over:
-        for use in uses(after, now):
-            # Nothing is due where the line, or one of a higher level, was given before.
-            lines = [f"{use.what} at {level}% of limit" for level in LEVELS if level >= use.level]
-            if use.level and not set(lines) & set(bounds.warnings):
-                bounds.warnings = [*bounds.warnings, lines[0]]
+    for use in [] if after.over else uses(after, now):
+        # Nothing is due where the line, or one of a higher level, was given before.
+        lines = [f"{use.what} at {level}% of limit" for level in LEVELS if level >= use.level]
+        if use.level and not set(lines) & set(bounds.warnings):
+            bounds.warnings = [*bounds.warnings, lines[0]]
     return after
+
+
+def open_warnings(state: State) -> list[str]:
+    """The warnings that still hold: the iterations of a completed task do not matter any more."""
+    found = ((line, _ITERATIONS.fullmatch(line)) for line in state.safety_bounds.warnings)
+    return [line for line, task in found if not (task and state.completed(task[1]))]
 
 
 def forget_warnings(state: State, bound: Bound) -> None:
@@ -175,20 +189,19 @@ def remark(state: State, line: str) -> None:
 
 
 def end_pause(state: State, at: str) -> None:
-    bounds, ended = state.safety_bounds, rf"Paused from \1 to {at}"
-    bounds.warnings = [_PAUSED_SINCE.sub(ended, line) for line in bounds.warnings]
+    bounds = state.safety_bounds
+    bounds.warnings = [
+        line.replace(f"since {paused[1]}", f"from {paused[1]} to {at}", 1)
+        if (paused := _PAUSED.fullmatch(line))
+        else line
+        for line in bounds.warnings
+    ]
 
 
 def pause(state: State) -> tuple[str, str] | None:
     """When the present pause began, and its reason; None where there is none."""
-    return next(((begun, why) for begun, over, why in _pauses(state) if not over), None)
-
-
-def _pauses(state: State) -> Iterator[tuple[str, str | None, str]]:
-    """When each began, when it was over, and its reason; the present one is not over."""
-    for line in state.safety_bounds.warnings:
-        if found := _PAUSED.fullmatch(line):
-            yield found[1] or found[2], found[3], found[4] or ""
+    found = (_PAUSED.fullmatch(line) for line in state.safety_bounds.warnings)
+    return next(((paused[1], paused[2] or "") for paused in found if paused), None)
 
 
 def failed_for(state: State) -> str:

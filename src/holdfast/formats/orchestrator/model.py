@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import PurePath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo
 
 from holdfast.formats.engine.document import (
     EXACT,
@@ -275,6 +275,17 @@ class State(Document):
     learnings: list[Annotated[Learning, by_name("lesson")]] = []
     milestones: list[Annotated[Milestone, by_name("name")]] = []
     checkpoints: list[Annotated[Checkpoint, by_name("state_snapshot")]] = []
+
+    _written: datetime | None = PrivateAttr(None)
+
+    @property
+    def written(self) -> datetime | None:
+        """When its file was written; None where that is not known."""
+        return self._written
+
+    @written.setter
+    def written(self, at: datetime | None) -> None:
+        self._written = at
 
     @property
     def name(self) -> str:

@@ -36,7 +36,8 @@ def when(*statuses: str, while_paused: bool = False) -> Callable[[State, str], N
     A move of tasks begins with what is completed neither pending nor at work.
     """
 
-    def guard(state: State, _at: str) -> None:
+    def guard(state: State, at: str) -> None:
+        limits.count_time(state, at)
         status, pause = state.orchestrator.status, limits.pause(state)
         if state.over:
             raise IllegalMove(
