@@ -268,11 +268,11 @@ def test_an_artefact_that_is_there_already_is_no_obstacle(project: Project) -> N
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-def test_a_commit_that_fails_is_taken_back(
+def test_a_commit_that_fails_has_committed_nothing_and_can_be_given_again(
     number: int, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk that is full at any of its files."""
-    before, real, seen = tree(project), os.replace, 0
+    before, real, seen = states(project), os.replace, 0
 
     def full(source: str, target: str) -> None:
         nonlocal seen
@@ -282,12 +282,15 @@ def test_a_commit_that_fails_is_taken_back(
                 raise OSError(errno.ENOSPC, "No space left on device")
         real(source, target)
 
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(HoldfastError, match="No space"):
-        commit(project)
-    assert tree(project) == before
-    assert not (project.root / GLOBAL.run("generation", ONE)).exists()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        with pytest.raises(HoldfastError, match="No space"):
+            commit(project)
+    assert states(project) == before
     assert not together.is_unfinished(Store(project.root), FORMAT.name)
+    commit(project)
+    made = {f"workflow-state/{one}.json" for one in (ONE, TWO)}
+    assert states(project).keys() - before.keys() == made
 
 
 def test_a_cancel_leaves_no_trace_and_nothing_else_goes(project: Project) -> None:

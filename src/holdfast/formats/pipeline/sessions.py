@@ -4,8 +4,8 @@ A session is a folder in workspace/sessions/. It is open while it has a workflow
 or none at all.
 
 A commit copies: nothing is moved, and nothing that is there already is replaced. Artefacts come first,
-since nothing refers to the copies yet; then all states change as one. So a commit that was killed is
-whole or has committed nothing, and can be given again.
+since nothing refers to the copies yet; then all states change as one. So a commit that was killed, or
+that failed, is whole or has committed nothing, and can be given again.
 
 A cancel removes states, logs and artefacts for good, as the document has it. States and logs go as one
 change. Artefacts that a kill has left go when the cancel is given again. Logs of committed workflows
@@ -14,24 +14,16 @@ stay, and so does whatever else lies in the session's folder.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from holdfast.errors import (
-    HoldfastError,
-    IllegalMove,
-    NoSuchWorkflow,
-    StateOutOfReach,
-    StateUnwritable,
-)
+from holdfast.errors import IllegalMove, NoSuchWorkflow, StateOutOfReach
 from holdfast.files import together
 from holdfast.files.regular import read_file
-from holdfast.files.store import Store
+from holdfast.files.store import Store, remove
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import encoded, iso_time
 from holdfast.formats.engine.looking import Unusable, error_of
@@ -129,17 +121,14 @@ def commit(place: Place, name: str) -> tuple[list[StateFile], list[Path]]:
         _refuse_to_replace(store, workflows, copies)
         marks = {"committed_from_session": name, "committed_at": at}
         states = [change for file in workflows for change in _changes(store, location, file, marks)]
-        with _taken_back_on_failure(store) as made:
-            for source, target in copies:
-                if not os.path.lexists(target):  # else it is the same file
-                    made.append(target)
-                    store.write(target, _content(source), stat.S_IMODE(source.stat().st_mode))
-            for file in workflows:
-                run = store.root / location.run(file.state.workflow_type, file.name)
-                if run.is_dir():  # the state names its folder, even if it is empty
-                    made.append(_target(store, location, run))
-                    store.make_folder(made[-1])
-            together.write(store, FORMAT.name, states)
+        for source, target in copies:
+            if not os.path.lexists(target):  # else it is the same file
+                store.write(target, _content(source), stat.S_IMODE(source.stat().st_mode))
+        for file in workflows:
+            run = store.root / location.run(file.state.workflow_type, file.name)
+            if run.is_dir():  # the state names its folder, even if it is empty
+                store.make_folder(_target(store, location, run))
+        together.write(store, FORMAT.name, states)
         FORMAT.update_indexes(place)
         for file in workflows:
             logs.note(store, file.name, at, "commit", session=name)
@@ -221,24 +210,6 @@ def _content(path: Path) -> bytes:
     return read_file(path, _LARGEST_ARTEFACT, follow=False)[0]
 
 
-@contextlib.contextmanager
-def _taken_back_on_failure(store: Store) -> Iterator[list[Path]]:
-    """A list for the files and folders that are made, which go again where a later step fails.
-
-    They stay where the states could not be taken back: whoever takes the lock next completes the commit.
-    """
-    made: list[Path] = []
-    try:
-        yield made
-    except HoldfastError:
-        for path in made if not together.is_unfinished(store, FORMAT.name) else ():
-            if not path.is_dir():
-                store.remove(path)
-            with contextlib.suppress(OSError):  # something else lies there
-                os.removedirs(path if path.is_dir() else path.parent)
-        raise
-
-
 def _changes(
     store: Store, location: Location, file: StateFile, marks: dict[str, Any]
 ) -> Iterator[Change]:
@@ -268,38 +239,8 @@ def _made_global(store: Store, location: Location, data: Any) -> Any:
 
 def would_cancel(place: Place, name: str) -> list[str]:
     """What there is of the session now, relative to the root; folders end in a slash."""
-    store, location = place.store, _location(place.store, name)
-    there = [
-        file for file in FORMAT.at(place, location) if isinstance(file, StateFile) or file.is_ours
-    ]
-    runs = sorted(
-        entry.name
-        for entry in store.entries(store.root / location.base)
-        if entry.is_dir(follow_symlinks=False)
-        and files.is_name(entry.name)
-        and entry.name.endswith(_RUNS)
-    )
-    uncommitted = (
-        file.name
-        for file in there
-        if isinstance(file, StateFile) and file.row.committed_from_session is None
-    )
-    return [
-        *(f"{location.base}/{name}/" for name in runs),
-        *(
-            files.log(workflow_id)
-            for workflow_id in uncommitted
-            if _has_own_log(store, workflow_id)
-        ),
-        *(location.state(file.path.stem) for file in there),
-    ]
-
-
-def _has_own_log(store: Store, workflow_id: str) -> bool:
-    """Whether the log is the session's: a global workflow of the same id has the same one."""
-    path = store.root / files.log(workflow_id)
-    is_global = os.path.lexists(store.root / files.GLOBAL.state(workflow_id))
-    return os.path.lexists(path) and store.is_direct(path.parent) and not is_global
+    relative, (runs, own) = place.store.relative, _belongings(place, _location(place.store, name))
+    return [*(f"{relative(folder)}/" for folder in runs), *map(relative, own)]
 
 
 def cancel(place: Place, name: str) -> list[str]:
@@ -307,23 +248,41 @@ def cancel(place: Place, name: str) -> list[str]:
     store, location = place.store, _location(place.store, name)
     with FORMAT.locked(place):
         removed = would_cancel(place, name)
-        paths = [store.root / path for path in removed if not path.endswith("/")]
-        together.write(store, FORMAT.name, [Change(path, None) for path in paths])
-        for path in paths:
+        runs, own = _belongings(place, location)
+        together.write(store, FORMAT.name, [Change(path, None) for path in own])
+        for path in own:
             store.forget(path)
-        for folder in removed:
-            if folder.endswith("/"):
-                _remove_tree(store.root / folder)
+        for folder in runs:
+            remove(folder, folder=True)
         if not files.state_paths(store, location):
-            store.remove(store.root / location.index_file, above=1)
-        with contextlib.suppress(OSError):  # something else lies there
-            (store.root / location.base).rmdir()
+            store.remove(store.root / location.index_file, above=2)
         FORMAT.update_indexes(place)
     return removed
 
 
-def _remove_tree(folder: Path) -> None:
-    try:
-        shutil.rmtree(folder)
-    except OSError as error:
-        raise StateUnwritable(error.filename or folder, error.strerror or str(error)) from error
+def _belongings(place: Place, location: Location) -> tuple[list[Path], list[Path]]:
+    """The folders of artefacts in a session, and its logs and states."""
+    store, there = place.store, FORMAT.at(place, location)
+    states = [file for file in there if isinstance(file, StateFile) or file.is_ours]
+    runs = [
+        Path(entry.path)
+        for entry in store.entries(store.root / location.base)
+        if entry.is_dir(follow_symlinks=False)
+        and files.is_name(entry.name)
+        and entry.name.endswith(_RUNS)
+    ]
+    logs_there = [
+        store.root / files.log(file.name)
+        for file in states
+        if isinstance(file, StateFile)
+        and file.row.committed_from_session is None
+        and _has_own_log(store, file.name)
+    ]
+    return sorted(runs), [*logs_there, *(file.path for file in states)]
+
+
+def _has_own_log(store: Store, workflow_id: str) -> bool:
+    """Whether the log is the session's: a global workflow of the same id has the same one."""
+    path = store.root / files.log(workflow_id)
+    is_global = os.path.lexists(store.root / GLOBAL.state(workflow_id))
+    return os.path.lexists(path) and store.is_direct(path.parent) and not is_global
