@@ -75,8 +75,8 @@ def test_the_hosted_ci_runs_the_same() -> None:
 
 def test_the_settings_example_is_what_the_code_registers() -> None:
     """Every event that has a handler, and nothing that we do not answer."""
-    assert text("settings.example.json") == registration.text()
-    assert text("hooks/hooks.json") == registration.text(registration.PLUGIN)
+    assert text("settings.example.json") == registration.text(registration.hooks())
+    assert text("hooks/hooks.json") == registration.text(registration.hooks(registration.PLUGIN))
     assert set(registration.hooks()) == set(HANDLERS)
     for name in HANDLERS.values():
         assert (ROOT / "handlers" / f"{name}.py").exists()

@@ -175,7 +175,9 @@ def test_twelve_hooks_of_others_and_odd_indentation() -> None:
 
 def test_a_fresh_file_is_the_example() -> None:
     """As it is shown to people who register the hooks by hand."""
-    assert installing.with_ours("{}\n", registration.hooks()) == registration.text()
+    assert installing.with_ours("{}\n", registration.hooks()) == registration.text(
+        registration.hooks()
+    )
 
 
 def test_a_timeout_that_somebody_changed_stays() -> None:

@@ -65,7 +65,7 @@ def test_no_payload_of_the_plugin_is_a_script_for_a_shell(tmp_path: Path) -> Non
     root.mkdir(parents=True)
     (root / "holdfast").write_text('printf "%s " "$@"\ncat\n', encoding="utf-8")
     payload = json.dumps({"tool_input": {"content": f"$(touch {tmp_path}/sprung) `id`\nid\n"}})
-    for groups in json.loads(registration.text(PLUGIN))["hooks"].values():
+    for groups in json.loads(registration.text(registration.hooks(PLUGIN)))["hooks"].values():
         for entry in (entry for group in groups for entry in group["hooks"]):
             assert "args" not in entry
             told = subprocess.run(

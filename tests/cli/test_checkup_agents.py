@@ -263,9 +263,13 @@ def test_the_plugin_for_opencode(holdfast_project: Project, tmp_path: Path) -> N
         return [each.what + ": " + each.cause for each in found if each.level == "wrong"]
 
     gone = Program(str(tmp_path / "gone" / "holdfast"))
-    file.write_text(registration.text(gone, client=client), encoding="utf-8")
+    file.write_text(
+        registration.text(registration.hooks(gone, client=client), client), encoding="utf-8"
+    )
     assert [each.split(":")[0] for each in causes()] == [f"{gone.command} is not there"]
-    text = registration.text(gone, client=client).replace("opencode goes on", "all goes on", 1)
+    text = registration.text(registration.hooks(gone, client=client), client).replace(
+        "opencode goes on", "all goes on", 1
+    )
     file.write_text(text, encoding="utf-8")
     assert (
         f"{file} is not the plugin of this release: it is older, or was changed since" in causes()

@@ -298,13 +298,11 @@ def briefing(project: Project) -> Any:
     return json.loads(project.run("status", "--json").stdout)["workflow"]["briefing"]
 
 
-@pytest.mark.parametrize("path", ["PLAN.md", "docs/plans/pay.md", "notes/where nobody looks.md"])
-def test_a_starter_plan_is_read_back_as_it_was_meant(path: str, holdfast_project: Project) -> None:
-    """Wherever it lies, and in any script."""
-    phases = "Entwurf,Bau & Test,Überprüfung"
-    options = ("--name", "Zahlung per Karte", "--phases", phases, "--file", path)
+def test_a_starter_plan_is_read_back_as_it_was_meant(holdfast_project: Project) -> None:
+    """In any script."""
+    options = ("--name", "Zahlung per Karte", "--phases", "Entwurf,Bau & Test,Überprüfung")
     shown = holdfast_project.run("init", "--plan", *options).stdout
-    assert f"Wrote {holdfast_project.root / path}" in shown
+    assert f"Wrote {holdfast_project.root / 'PLAN.md'}" in shown
     found = briefing(holdfast_project)
     assert (found["name"], found["phase"], found["phases"]) == ("Zahlung per Karte", 1, 3)
     assert (found["phase_name"], found["status"]) == ("Entwurf", "in_progress")
@@ -313,8 +311,21 @@ def test_a_starter_plan_is_read_back_as_it_was_meant(path: str, holdfast_project
     assert briefing(holdfast_project)["phase_name"] == "Bau & Test"
 
 
+@pytest.mark.parametrize("setting", ["", 'plans = ["docs/*.md"]\n'])
+def test_where_plan_md_is_there_a_starter_plan_lies_below_plans(
+    setting: str, shop: Project
+) -> None:
+    """Also where a setting has plans lie elsewhere."""
+    before = (shop.root / "PLAN.md").read_bytes()
+    shop.write(".claude/holdfast.toml", setting)
+    shown = shop.run("init", "--plan", "--name", "Pay by card", "--phases", "A;B").stdout
+    assert f"Wrote {shop.root}/plans/pay-by-card.md" in shown
+    assert (briefing(shop)["name"], briefing(shop)["phases"]) == ("Pay by card", 2)
+    assert (shop.root / "PLAN.md").read_bytes() == before
+
+
 def test_it_asks_for_what_a_starter_plan_needs(holdfast_project: Project) -> None:
-    answers = [("work:", "\n"), ("work:", "Pay\n"), ("order", "A, B\n"), ("file", "\n")]
+    answers = [("work:", "\n"), ("work:", "Pay\n"), ("order", "A, B\n")]
     shown = typed(
         ["init", "--plan"], answers, holdfast_project.root, holdfast_project.environment()
     )
@@ -352,27 +363,14 @@ def test_a_start_without_hooks_says_that_a_compaction_saves_nothing(
     assert warnings("with hooks", None) == 0
 
 
-def test_a_file_that_does_not_do_is_asked_for_again(shop: Project) -> None:
-    """It ended the command, and every answer was lost. That PLAN.md is there came last."""
-    before = (shop.root / "PLAN.md").read_bytes()
-    wrong = [("file", "y\n"), ("no markdown file", "PLAN.md\n"), ("is there already", "new.md\n")]
-    answers = [("needs another file", ""), ("work:", "Pay\n"), ("order", "A;B\n"), *wrong]
-    shown = typed(["init", "--plan"], answers, shop.root, shop.environment())
-    assert f"Wrote {shop.root}/new.md" in shown.text
-    assert (briefing(shop)["name"], briefing(shop)["phases"]) == ("Pay", 2)
-    assert (shop.root / "PLAN.md").read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        (("--name", "X", "--phases", "A,B"), "is there already"),
-        (("--name", "X", "--phases", "A,(B)", "--file", "docs/plan.md"), "would be read as"),
-        (("--name", "X\n\n## Phase 9: Y", "--phases", "A", "--file", "p.md"), "would be read as"),
-        (("--name", "Template", "--phases", "[name],B", "--file", "plan2.md"), "would be read as"),
-        (("--name", "X", "--phases", "A", "--file", "../x.md"), "is no markdown file in"),
-        (("--name", "X", "--phases", "A", "--file", "x.txt"), "is no markdown file in"),
-        (("--name", "X", "--phases", " , ", "--file", "docs/plan.md"), "would be read as"),
+        (("--name", "Old", "--phases", "A,B"), "could not be written: File exists"),
+        (("--name", "X", "--phases", "A,(B)"), "would be read as"),
+        (("--name", "X\n\n## Phase 9: Y", "--phases", "A"), "would be read as"),
+        (("--name", "Template", "--phases", "[name],B"), "would be read as"),
+        (("--name", "X", "--phases", " , "), "would be read as"),
         (("--name", "X"), "needs --name and --phases"),
         (("--name", "X", "--phases", "A", "--yes"), "takes only"),
     ],
@@ -380,6 +378,7 @@ def test_a_file_that_does_not_do_is_asked_for_again(shop: Project) -> None:
 def test_a_starter_plan_that_is_refused_writes_nothing(
     options: tuple[str, ...], cause: str, shop: Project
 ) -> None:
+    shop.write("plans/old.md", "# Old\n")
     before = files_of(shop.root)
     done = shop.run("init", "--plan", *options, check=False)
     assert done.returncode in {1, 2}
@@ -388,3 +387,12 @@ def test_a_starter_plan_that_is_refused_writes_nothing(
         path: content for path, content in files_of(shop.root).items() if ".claude" not in str(path)
     }
     assert after == before
+
+
+def test_a_starter_plan_is_not_written_outside_the_project(shop: Project) -> None:
+    """A clone may bring a link."""
+    (shop.root / "plans").symlink_to(shop.home)
+    options = ("--name", "X", "--phases", "A,B")
+    done = shop.run("init", "--plan", *options, check=False)
+    assert "leads outside the project" in done.stderr
+    assert not (shop.home / "x.md").exists()

@@ -216,7 +216,7 @@ def test_the_same_with_other_agents(agent: str, holdfast_project: Project, run: 
     assert f"holdfast doctor --agent {agent}" in done.stdout
     assert ("open /hooks in Codex and trust them" in done.stdout) == (agent == "codex")
     assert file.read_text(encoding="utf-8") == registration.text(
-        Program(str(SCRIPT)), client=client
+        registration.hooks(Program(str(SCRIPT)), client=client), client
     )
     assert run("install", "--agent", agent).stdout.startswith("Nothing to do")
     out = run("uninstall", "--agent", agent)
@@ -254,7 +254,10 @@ def test_what_is_outdated_is_put_right(agent: str, holdfast_project: Project, ru
     file = holdfast_project.home / USERS[agent]
     file.parent.mkdir(parents=True)
     client = CLIENTS[agent]
-    file.write_text(registration.text(Program("/old/holdfast"), client=client), encoding="utf-8")
+    file.write_text(
+        registration.text(registration.hooks(Program("/old/holdfast"), client=client), client),
+        encoding="utf-8",
+    )
     done = run("install", "--agent", agent)
     assert f"up to date in {file}\n" in done.stdout
     assert "/old/" not in file.read_text(encoding="utf-8")
@@ -273,7 +276,9 @@ def test_a_file_of_another_agent_with_a_problem(
     assert done.returncode == 1
     assert "line 2, column 3: a comment" in done.stderr
     program = Program(str(SCRIPT))
-    assert done.stdout == registration.text(program, client=CLIENTS[agent])
+    assert done.stdout == registration.text(
+        registration.hooks(program, client=CLIENTS[agent]), CLIENTS[agent]
+    )
     assert everything(holdfast_project.home) == before
 
 
@@ -295,7 +300,9 @@ def test_a_plugin_that_is_not_as_it_should_be(holdfast_project: Project, run: Ru
     """What another release wrote is brought up to date; what is another's own is left alone."""
     file = holdfast_project.home / USERS["opencode"]
     file.parent.mkdir(parents=True)
-    text = registration.text(Program(str(SCRIPT)), client=CLIENTS["opencode"])
+    text = registration.text(
+        registration.hooks(Program(str(SCRIPT)), client=CLIENTS["opencode"]), CLIENTS["opencode"]
+    )
     file.write_text(text.replace("opencode goes on", "all goes on", 1), encoding="utf-8")
     done = run("install", "--agent", "opencode")
     assert f"Brought 1 hook up to date in {file}\n" in done.stdout
@@ -406,7 +413,7 @@ def test_hooks_that_were_there_by_hand_are_not_brought_back(
     holdfast_project: Project, run: Run
 ) -> None:
     """A copy of what was there before `install` may have had them."""
-    by_hand = registration.text(Program("/old/holdfast"))
+    by_hand = registration.text(registration.hooks(Program("/old/holdfast")))
     file = put(holdfast_project, by_hand.replace("{\n", '{\n  "model": "x",\n', 1))
     assert "Brought 25 hooks up to date" in run("install").stdout
     assert "/old/" not in file.read_text(encoding="utf-8")
@@ -434,7 +441,7 @@ def test_what_is_not_plain_json_is_left_alone(
     assert done.returncode == 1
     assert f"{file} was not changed" in done.stderr
     assert reason in done.stderr
-    assert done.stdout == registration.text(Program(str(SCRIPT)))
+    assert done.stdout == registration.text(registration.hooks(Program(str(SCRIPT))))
     out = run("uninstall")
     assert (out.returncode, out.stdout) == (1, "")
     assert reason in out.stderr
@@ -526,12 +533,14 @@ def test_the_whole_path_is_written_except_where_others_do_not_have_it(
     for scope in ("user", "local"):
         assert "on the PATH" not in run("install", "--scope", scope, PATH=os.defpath).stderr
         file = settings(holdfast_project, scope)
-        assert file.read_text(encoding="utf-8") == registration.text(Program(str(SCRIPT)))
+        assert file.read_text(encoding="utf-8") == registration.text(
+            registration.hooks(Program(str(SCRIPT)))
+        )
         run("uninstall", "--scope", scope)
     without = run("install", "--scope", "project", PATH=os.defpath)
     assert "`holdfast` is not on the PATH, and these hooks do nothing until it is" in without.stderr
     file = settings(holdfast_project, "project")
-    assert file.read_text(encoding="utf-8") == registration.text()
+    assert file.read_text(encoding="utf-8") == registration.text(registration.hooks())
     assert run("install", "--scope", "project").stderr == ""
 
 
@@ -625,7 +634,10 @@ def test_uninstall_says_where_else_hooks_are(holdfast_project: Project, run: Run
 
 def test_hooks_that_somebody_pasted_are_taken_out_too(holdfast_project: Project, run: Run) -> None:
     """Without a backup, beside the hooks of others."""
-    put(holdfast_project, registration.text().replace("{\n", '{\n  "a": 1,\n', 1))
+    put(
+        holdfast_project,
+        registration.text(registration.hooks()).replace("{\n", '{\n  "a": 1,\n', 1),
+    )
     done = run("uninstall")
     assert "the rest is unchanged" in done.stdout
     assert settings(holdfast_project).read_bytes() == b'{\n  "a": 1\n}\n'

@@ -6,8 +6,7 @@ import difflib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
 
 import click
 
@@ -15,15 +14,13 @@ from holdfast.agents.clients import CLAUDE, CLIENTS, SCOPES, Client, Scope
 from holdfast.cli.app import App, agent_option, pass_app, say, say_aside
 from holdfast.cli.terminal import can_ask
 from holdfast.clock import for_names
-from holdfast.config import settings
 from holdfast.errors import HoldfastError, IllegalMove
 from holdfast.files import git
 from holdfast.setup import clientsettings, extras, installing, leaving, registration, skill
-from holdfast.setup.clientsettings import ClientSettings, Scopes
-from holdfast.setup.doctor import registered
-from holdfast.setup.installing import Change, Edit
+from holdfast.setup.clientsettings import ClientSettings
+from holdfast.setup.installing import Change
+from holdfast.setup.offers import ALLOWED, Registration, registration_for
 from holdfast.setup.plugin import marker
-from holdfast.setup.registration import ON_PATH, Program
 from holdfast.text.plaintext import counted, one_line
 
 scope_option = click.option(
@@ -37,50 +34,6 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Show the change w
 
 
 yes_option = click.option("--yes", is_flag=True, help="Answer every question with yes.")
-ALLOWED = f'let agents run `holdfast` commands without asking, by the rule "{extras.RULE}"'
-
-
-class Registration(NamedTuple):
-    """The hooks that are to be registered in a settings file."""
-
-    scopes: Scopes
-    scope: Scope
-    file: ClientSettings
-    program: Program
-    wanted: Mapping[str, Any]
-    text: str  # a file that has nothing else
-    problems: tuple[str, ...]  # why the hooks may do nothing, whatever else the settings say
-
-    def change(self, *edits: Edit) -> Change:
-        return installing.putting_in(self.file, self.wanted, edits)
-
-    def warnings(self, change: Change) -> list[str]:
-        """What stops the hooks from working after *change*."""
-        findings = registered.examine_scopes(self.scopes.after(change.result))
-        return [*self.problems, *(finding.line for finding in findings)]
-
-
-def registration_for(
-    app: App, client: Client, scope: Scope, *, by_server: bool = False
-) -> Registration:
-    """What `install` registers for *client* in the settings of *scope*."""
-    here = app.surroundings
-    scopes = clientsettings.look(here, client)
-    program = ON_PATH if scope == "project" else registration.whole_path()
-    loaded = settings.load(None, here.config_file)
-    problems = loaded.problems
-    if program == ON_PATH and not registration.find_on_path(
-        program.command, here.search_path, here.virtual_env
-    ):
-        problems += ("`holdfast` is not on the PATH, and these hooks do nothing until it is",)
-    if here.disabled:
-        problems += ("HOLDFAST_DISABLE is set; hooks that see it do nothing",)
-    if not loaded.settings.enabled:
-        problems += (f"enabled = false is set in {here.config_file}, so the hooks do nothing",)
-    parts = loaded.settings.parts
-    wanted = registration.hooks(program, parts, client=client, by_server=by_server)
-    text = registration.text(program, parts, client=client, by_server=by_server)
-    return Registration(scopes, scope, scopes.file(scope), program, wanted, text, problems)
 
 
 @click.command()
@@ -106,10 +59,10 @@ def install(
     """
     client, scope = CLIENTS[agent], named or "user"
     _refuse_what_cannot_work(client, by_server=by_server)
-    found = registration_for(app, client, scope, by_server=by_server)
+    found = registration_for(app.surroundings, client, scope, by_server=by_server)
     file = found.file
     if file.problem:
-        click.echo(found.text, nl=False)
+        click.echo(registration.text(found.wanted, client), nl=False)
         raise left_alone(file, "add the settings printed here by hand")
     change = found.change()
     if client is CLAUDE and _may_allow(found, yes=yes, asks=not (dry_run or change.is_none)):
@@ -124,7 +77,7 @@ def install(
     else:
         refuse_what_was_not_asked_for(file, scope, named)
         copy = installing.install(change, app.surroundings.state_dir)
-        tell_what_was_written(change, copy)
+        say(what_was_written(change, copy))
         if by_server:
             adding = registration.adding(found.program)
             say(f"Add the server that answers tool events to Claude Code: {adding}")
@@ -141,18 +94,19 @@ def _may_allow(found: Registration, *, yes: bool, asks: bool) -> bool:
     )
 
 
-def tell_what_was_written(change: Change, copy: str | None) -> None:
-    before, after = change.before, change.result
-    if before.hooks != after.hooks:
+def what_was_written(change: Change, copy: str | None) -> str:
+    before, after, lines = change.before, change.result, list[str]()
+    if before.hooks != after.hooks or before.client.is_bridge:
         hooks = counted(len(after.hooks), "hook")
         done = f"Brought {hooks} up to date" if before.hooks else f"Registered {hooks}"
-        say(f"{done} in {before.path}")
+        lines.append(f"{done} in {before.path}")
     if extras.is_allowed(after.value) != extras.is_allowed(before.value):
-        say(f'Added the permission rule "{extras.RULE}" to {before.path}')
+        lines.append(f'Added the permission rule "{extras.RULE}" to {before.path}')
     if extras.status_line(after.value) != extras.status_line(before.value):
-        say(f"Added the status line to {before.path}")
+        lines.append(f"Added the status line to {before.path}")
     if copy:
-        say(f"  backup of the previous file: {copy}")
+        lines.append(f"  backup of the previous file: {copy}")
+    return "\n".join(lines)
 
 
 def tell_what_comes_next(client: Client) -> None:
@@ -286,7 +240,7 @@ def _purge(app: App, *, yes: bool, dry_run: bool) -> None:
         try:
             remnant.remove()
         except HoldfastError as error:
-            failed.append(f"{error.cause}. {error.hint or ''}".rstrip())
+            failed.append(f"{error.cause}. {error.hint}".rstrip())
         else:
             say(one_line(f"Removed {remnant.what}: {remnant.path}", 600))
     warn(failed)

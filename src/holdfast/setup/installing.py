@@ -60,8 +60,7 @@ def putting_in(
 ) -> Change:
     """With exactly the hooks of *wanted* as ours, and with what *edits* make of the rest."""
     if file.client.is_bridge:
-        program = registration.registered(wanted, file.client)[0].program
-        return Change(file, registration.text(program, client=file.client).encode())
+        return Change(file, registration.text(wanted, file.client).encode())
     return edited(file, [lambda text: with_ours(text, wanted, file.client), *edits])
 
 

@@ -162,17 +162,11 @@ _BY_SERVER = {
 }
 
 
-def text(
-    program: Program = ON_PATH,
-    parts: int = Settings().parts,
-    *,
-    client: Client = CLAUDE,
-    by_server: bool = False,
-) -> str:
-    """A settings file that has nothing else; or the plugin, for a client that has one."""
+def text(wanted: Mapping[str, Any], client: Client = CLAUDE) -> str:
+    """A settings file that has nothing but the hooks *wanted*; or the plugin, for a client that has one."""
     if client.is_bridge:
+        program = registered(wanted, client)[0].program
         return clients.opencode_plugin([program.command, *program.first])
-    wanted = hooks(program, parts, client=client, by_server=by_server)
     return json.dumps({"hooks": wanted}, indent=2) + "\n"
 
 
@@ -327,4 +321,4 @@ def _split(line: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(text(PLUGIN if sys.argv[1:] == ["plugin"] else ON_PATH), end="")  # noqa: T201  # what it is for
+    print(text(hooks(PLUGIN if sys.argv[1:] == ["plugin"] else ON_PATH)), end="")  # noqa: T201  # what it is for

@@ -116,8 +116,8 @@ def _missing(found: Sequence[Source], parts: int, client: Client) -> Iterator[Fi
     hooks = [hook for source in found for hook in source.hooks]
     repair = max(found, key=lambda source: len(source.hooks)).repair
     if client.is_bridge:
-        text = registration.text(hooks[0].program, client=client)
-        if clientsettings.read(found[0].path, client).text != text:
+        wanted = registration.hooks(hooks[0].program, client=client)
+        if clientsettings.read(found[0].path, client).text != registration.text(wanted, client):
             what = f"{found[0].path} is not the plugin of this release"
             yield Finding("hooks", "wrong", what, "it is older, or was changed since", repair)
         return
