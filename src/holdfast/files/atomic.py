@@ -39,14 +39,12 @@ def replace_file(
     mode: int,
     staging: str | None = None,
     rename: Callable[[str, str], None] | None = None,
-    flush_folder: bool = True,
 ) -> None:
-    """Write *data* beside *path*, or in *staging*, sync it, *rename* it over *path*, sync the folder.
+    """Write *data* beside *path*, or in *staging*, flush it, and *rename* it over *path*.
 
-    Without *flush_folder* a power cut may leave what was there before, which is whole as well.
+    A power cut may leave what was there before, which is whole as well, until the folder is flushed.
     """
-    folder = os.path.dirname(path)
-    temporary = os.path.join(staging or folder, f"{_SCRAP}{own_name()}")
+    temporary = os.path.join(staging or os.path.dirname(path), f"{_SCRAP}{own_name()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BYTES
     descriptor = os.open(temporary, flags, 0o600)
     try:
@@ -63,11 +61,9 @@ def replace_file(
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if staging and error.errno == errno.EXDEV:  # the target lies on another file system
-            replace_file(path, data, mode=mode, rename=rename, flush_folder=flush_folder)
+            replace_file(path, data, mode=mode, rename=rename)
             return
         raise
-    if flush_folder:
-        sync_folder(folder)
 
 
 def remove_scraps(folder: str | int) -> None:
@@ -99,7 +95,7 @@ def patiently(step: Callable[[], None]) -> None:
             return
 
 
-def sync_folder(folder: str) -> None:
+def flush_folder(folder: str) -> None:
     """Have the disk know what was made or renamed in *folder*."""
     if os.name != "posix":  # Windows opens no folder, and its journal keeps renames in order
         return

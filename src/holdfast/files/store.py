@@ -1,9 +1,8 @@
 """The only writer of state, and what makes it durable.
 
 Rule 1: a write is whole or absent. The bytes go to a temporary file that is flushed to disk and
-        then renamed over the target, and the folder is flushed after it. Nobody ever sees half a state,
-        whether the process is killed or the disk is full. A flush takes milliseconds: for a copy, and for
-        one of several files in a folder, it is left to the next flush of the folder.
+        then renamed over the target. Nobody ever sees half a state, whether the process is killed or the
+        disk is full. A flush takes milliseconds, so each folder is flushed once, before the lock is released.
 Rule 2: who writes has read inside the lock. There is one lock a project, an operating system lock,
         so it is gone with its owner.
 Rule 3: nothing is written through what lies at the target: a rename replaces a symlink and leaves
@@ -36,10 +35,10 @@ from holdfast.files.atomic import (
     NO_LINK,
     NO_WAIT,
     add,
+    flush_folder,
     patiently,
     remove_scraps,
     replace_file,
-    sync_folder,
     torn_line_end,
 )
 from holdfast.files.fingerprints import LISTED, digest
@@ -133,6 +132,7 @@ class Store:
         self.root = Path(inputs.real_path(root))
         self.private = self.root / PRIVATE
         self._copies = str(self.root / COPIES)
+        self._unflushed: set[Path] = set()  # folders in which something was written
 
     @contextlib.contextmanager
     def lock(self, wait: float) -> Iterator[None]:
@@ -142,6 +142,7 @@ class Store:
         with locked(lock, wait):
             self._clear_up()
             yield
+            self.flush()
 
     def _prepare(self, lock: Path) -> None:
         """Make our own folder: 0700, with a .gitignore of everything."""
@@ -236,18 +237,12 @@ class Store:
             yield
 
     def write(
-        self,
-        path: Path,
-        data: bytes,
-        mode: int | None = None,
-        expected: bytes | None = None,
-        *,
-        flush_folder: bool = True,
+        self, path: Path, data: bytes, mode: int | None = None, expected: bytes | None = None
     ) -> None:
         """Write *data* to *path* below the root; to be called inside the lock.
 
         Without a *mode* the file keeps its own. StateChanged where it does not hold what is *expected*:
-        agents write without the lock. *flush_folder* as for `replace_file`.
+        agents write without the lock.
         """
         with self._writing(path):
             if mode is None:
@@ -255,19 +250,15 @@ class Store:
             staging, rename = str(self.private / "tmp"), None
             if expected is not None and not path.is_symlink():
                 rename = partial(_rename_over, expected)
-            replace_file(
-                str(path),
-                data,
-                mode=mode,
-                staging=staging,
-                rename=rename,
-                flush_folder=flush_folder,
-            )
+            replace_file(str(path), data, mode=mode, staging=staging, rename=rename)
+        self._unflushed.add(path.parent)
 
-    def flush(self, folder: Path) -> None:
-        """Flush *folder*, into which files were written with `flush_folder=False`."""
-        with _changing(folder):
-            sync_folder(str(folder))
+    def flush(self) -> None:
+        """Have the disk know of all that was written."""
+        while self._unflushed:
+            folder = self._unflushed.pop()
+            with _changing(folder), contextlib.suppress(FileNotFoundError):  # it was removed since
+                flush_folder(str(folder))
 
     def append(self, path: Path, lines: bytes) -> None:
         """Add whole *lines* at the end of *path*; to be called inside the lock."""
@@ -283,7 +274,7 @@ class Store:
             finally:
                 os.close(descriptor)
             if is_new:
-                sync_folder(str(path.parent))
+                self._unflushed.add(path.parent)
 
     def make_folder(self, folder: Path) -> None:
         """Make *folder* below the root, for tools that expect it to be there."""
@@ -387,7 +378,7 @@ class Store:
         }
         text = json.dumps(stamped(record), ensure_ascii=False)
         copy = Path(self._copies_file(path))
-        self.write(copy, text.encode("utf-8", "replace"), flush_folder=False)
+        self.write(copy, text.encode("utf-8", "replace"))
 
     def forget(self, path: Path) -> None:
         if self.newer_copies_warning(path) or not self.is_own(self._copies):

@@ -52,6 +52,7 @@ def write(store: Store, name: str, changes: Sequence[Change]) -> None:
         raise StateUnwritable(note, f"it would be larger than {_LARGEST} bytes")
     store.write(note, noted)
     try:
+        store.flush()  # the note is on the disk before the first change
         _make(store, changes)
     except HoldfastError:
         # Where that fails as well, the note stays, and the next one goes on with it.
@@ -131,14 +132,13 @@ def _entries(
 
 
 def _make(store: Store, changes: Sequence[Change]) -> None:
-    """Make the *changes* in their order, and flush each folder once, at the end."""
+    """Make the *changes* in their order; they are on the disk before their note is removed."""
     for path, data in changes:
         if data is None:
             store.remove(path)
         else:
-            store.write(path, data, flush_folder=False)
-    for folder in {path.parent for path, data in changes if data is not None}:
-        store.flush(folder)
+            store.write(path, data)
+    store.flush()
 
 
 def _content(path: Path) -> bytes | None:

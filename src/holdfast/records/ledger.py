@@ -154,7 +154,7 @@ def change(store: Store, by: Callable[[Ledger], None]) -> Ledger:
         last_changed = clock.from_mtime(os.lstat(path).st_mtime)
         store.set_aside(path, clock.for_names(last_changed), move=True)
     store.write(path, encoded)
-    store.write(copy, encoded, flush_folder=False)
+    store.write(copy, encoded)
     return record
 
 
