@@ -95,8 +95,8 @@ def _prepared(status: Status) -> Standing | None:
     for session, kind in sets:
         shelf = prepared.Shelf(state_dir, USUAL, session, cwd, status.started)
         found = shelf.find(kind)
-        if found and "statusline" in found.answers:
-            return found.answers["statusline"]
+        if found and "statusline" in found:
+            return found["statusline"]
     return None
 
 

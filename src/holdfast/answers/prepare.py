@@ -29,7 +29,6 @@ from holdfast.config import project, settings
 from holdfast.config.project import Surroundings
 from holdfast.files import fingerprints
 from holdfast.files.atomic import make_private
-from holdfast.files.fingerprints import checksum
 from holdfast.files.inputs import RecordedInputs
 from holdfast.handlers import HANDLERS, PROMPT, dispatch, pre_tool_use
 from holdfast.records import hooklog, sessionlog
@@ -92,11 +91,10 @@ class Answers:
         midnight = self.now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         self.later = min(self.now + _LONGEST, midnight - timedelta(microseconds=1))
         self.by_event: dict[str, Any] = {}
-        self._texts: dict[str, bytes] = {}
 
-    def printed(self, reply: Reply, event: str) -> bytes:
-        """The bytes that are printed for *reply* to *event*."""
-        return outcome(reply, self.agent, event).stdout
+    def printed(self, reply: Reply, event: str) -> str:
+        """What is printed for *reply* to *event*."""
+        return outcome(reply, self.agent, event).stdout.decode()
 
     def record(self, event: str, decision: Decision, session: str = "") -> Answer:
         """The log entry for the answer to *event*."""
@@ -109,20 +107,13 @@ class Answers:
         record = json.loads(hooklog.line(self.record(event, decision), _ROOM))
         return [hooklog.path(self.state_dir, decision.root), record]
 
-    def text(self, data: bytes) -> str:
-        """The name by which an answer refers to *data*."""
-        name = checksum(data)
-        self._texts[name] = data
-        return name
-
     def is_kept(self, kind: str) -> bool:
         """Whether the set *kind* exists and holds."""
         return self._shelf.find(kind) is not None
 
     def keep(self, kind: str, logs: Sequence[list[Any]] = ()) -> None:
         """Keep the answers under *kind*, and begin anew."""
-        by_event, texts = self.by_event, self._texts
-        self.by_event, self._texts = {}, {}
+        by_event, self.by_event = self.by_event, {}
         if not by_event or not self.state_dir or not prepared.is_supported():
             return
         # The modules that made the answers, so that an upgrade shows.
@@ -148,14 +139,7 @@ class Answers:
         if not os.path.isdir(folder):
             make_private(folder)
             _prune(os.path.dirname(folder), self.now.timestamp())
-        names = {f"{kind}-{name}": data for name, data in texts.items()}
-        for name, data in names.items():
-            parts.put(os.path.join(folder, name), data)
         parts.put(os.path.join(folder, f"{kind}.json"), json.dumps(record).encode())
-        for name in os.listdir(folder):
-            if name.startswith(f"{kind}-") and name not in names:
-                with contextlib.suppress(FileNotFoundError):  # another process was quicker
-                    os.unlink(os.path.join(folder, name))
 
 
 def _compared(inputs: RecordedInputs, now: int) -> list[list[Any]] | None:
@@ -201,9 +185,7 @@ def _idle(here: Surroundings, session: str | None, clock: Clock, agent: Agent) -
         del answers.by_event["PreToolUse"]  # which has to look at each path
     for event in _LOGGED:
         answers.by_event[event] = {"log": answers.log(event, found._replace(root=root))}
-    answers.by_event["SessionStart"]["text"] = answers.text(
-        answers.printed(found.reply, "SessionStart")
-    )
+    answers.by_event["SessionStart"]["text"] = answers.printed(found.reply, "SessionStart")
     answers.keep(prepared.IDLE)
     return True
 

@@ -96,11 +96,11 @@ def _standing(view: ProjectView) -> Answer:
 
 def _answer(answers: Answers, view: ProjectView, event: str, decision: Decision) -> Answer:
     """What every answer has: its text, its line for the hook log, and lines for the session's log."""
-    text = answers.text(answers.printed(decision.reply, event))
     lines = list(decision.lines)
     if view.capabilities.notes_begun:  # the full path notes it before it begins, or in the end
         state = "begun" if event == "PreCompact" else "over"
         lines += sessionlog.later(view.state_dir, view.session, "compaction", {"state": state})
+    text = answers.printed(decision.reply, event)
     return {"text": text, "log": answers.log(event, decision), "lines": lines}
 
 
@@ -151,7 +151,7 @@ def _restore(answers: Answers, view: ProjectView) -> Answer | None:
     answer["delivered"] = delivered_before
     reply, record = decision.reply, answers.record("SessionStart", decision, view.session or "")
     sent = reply.parts if isinstance(reply, Restored) else ()
-    texts = [answers.printed(Restored(text), "SessionStart") for text in sent]
+    texts = [answers.printed(Restored(text), "SessionStart").encode() for text in sent]
     log, lines = hooklog.path(answers.state_dir, view.root), hooklog.part_lines(record, len(texts))
     answer["parts"] = [texts, log, lines]
     return answer

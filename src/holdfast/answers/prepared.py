@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Answer = dict[str, Any]
 
-VERSION = 7
+VERSION = 8
 KIND = "prepared"  # the folder's name
 
 # The sets: what is answered in a place, whoever asks, and what is answered to one session.
@@ -52,36 +52,17 @@ class Shelf:
         name = checksum(repr(self.whose).encode("utf-8", "replace"))
         self.folder = os.path.join(state_dir, KIND, name)
 
-    def find(self, kind: str) -> Found | None:
-        """The set *kind*, if it holds now."""
+    def find(self, kind: str) -> dict[str, Answer] | None:
+        """The set *kind*, if it holds now: an answer for each event."""
         try:
             with open(os.path.join(self.folder, f"{kind}.json"), "rb") as stream:
                 kept = json.loads(stream.read())
-        except (OSError, ValueError):
+        except (OSError, ValueError):  # a power cut may have torn it
             return None
         if not isinstance(kept, dict) or kept["for"] != self.whose or not _holds(kept):
             return None
-        return Found(os.path.join(self.folder, f"{kind}-"), kept["answers"])
-
-
-class Found:
-    """A set of answers that holds."""
-
-    def __init__(self, texts: str, answers: dict[str, Answer]) -> None:
-        self._texts = texts  # what the paths of their texts begin with
-        self.answers = answers
-
-    def text(self, answer: Answer) -> bytes | None:
-        """What *answer* prints; None where it is not there, or not whole."""
-        name = answer.get("text")
-        if not isinstance(name, str):
-            return b""
-        try:
-            with open(self._texts + name, "rb") as stream:
-                data = stream.read()
-        except OSError:
-            return None
-        return data if checksum(data) == name else None
+        answers: dict[str, Answer] = kept["answers"]
+        return answers
 
 
 def _holds(kept: dict[str, Any]) -> bool:

@@ -22,7 +22,7 @@ from holdfast.records import sessionlog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.answers.prepared import Answer, Found
+    from holdfast.answers.prepared import Answer
     from holdfast.answers.request import Request
 
 # A subagent gets no reply to these, whatever its caller would get.
@@ -85,14 +85,14 @@ class _Answering:
                 return None
         return self._printed(request.session, prepared.RESTORE)
 
-    def _find(self, session: str, kind: str) -> Found | None:
+    def _find(self, session: str, kind: str) -> dict[str, Answer] | None:
         request, started = self.request, os.environ.get("CLAUDE_PROJECT_DIR", "")
         return Shelf(self.state_dir, request.agent.name, session, request.cwd, started).find(kind)
 
     def _printed(self, session: str, kind: str) -> bytes | None:
         found = self._find(session, kind)
-        answer = found.answers.get(self.request.name) if found else None
-        if not found or answer is None:
+        answer = found.get(self.request.name) if found else None
+        if answer is None:
             return None
         transcript = self.request.transcript
         if answer.get("transcript", transcript) != transcript:
@@ -100,10 +100,9 @@ class _Answering:
         delivered = answer.get("delivered")
         if delivered not in {None, sessionlog.delivered_id(self.state_dir, self.request.session)}:
             return None
-        said = found.text(answer)
-        if said is not None:
-            self._note(answer)
-        return said
+        self._note(answer)
+        said: str = answer.get("text", "")
+        return said.encode()
 
     # Tool calls: the settings' part of the answer is prepared; the session's log says which files are still unopened.
 
@@ -121,7 +120,7 @@ class _Answering:
         if request.name == "PostToolUse" and isinstance(path, str) and path.endswith(".md"):
             from holdfast.files.inputs import ends_like
 
-            if any(ends_like(path, pattern) for pattern in found.answers["plans"]):
+            if any(ends_like(path, pattern) for pattern in found["plans"]):
                 return False  # a session that reads a plan may work on it
         lines = sessionlog.deliveries(self.state_dir, request.session)
         if not any(line.get("unread") for line in lines):
@@ -133,7 +132,7 @@ class _Answering:
             return True
         if request.name == "PostToolUse":
             return isinstance(path, str) and not due.asked_for(os.path.join(request.cwd, path))
-        gate = found.answers["gates"].get(due.root)  # None where another folder's settings decide
+        gate = found["gates"].get(due.root)  # None where another folder's settings decide
         return not due.left() or (gate is not None and due.is_over(*gate))
 
     def _note(self, answer: Answer) -> None:
