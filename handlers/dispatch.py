@@ -38,11 +38,11 @@ def answer(
     if later:
         from holdfast.handlers import pre_compact  # noqa: PLC0415
 
-        return pre_compact.keep_books(event.envelope.session, here, clock)
+        return pre_compact.keep_books(event.request.session, here, clock)
 
     def answered(event: events.Event) -> Decision:
         # Loaded now, since most events end before they need it.
-        handler = import_module(f"holdfast.handlers.{HANDLERS[event.envelope.name]}")
+        handler = import_module(f"holdfast.handlers.{HANDLERS[event.request.name]}")
         decision: Decision = handler.handle(event, here, clock)
         return decision
 
@@ -64,7 +64,7 @@ def _has_started(
     """Note what a start was told, for the one that may follow it in the same turn."""
     state = "told" if event.source == "resume" and replies.is_whole(reply) else "over"
     if state == "told" or event.source == "compact":
-        late.ends(here.state_dir, event.envelope.session, clock.now(), state)
+        late.ends(here.state_dir, event.request.session, clock.now(), state)
 
 
 def _nothing_to_do(
@@ -73,26 +73,27 @@ def _nothing_to_do(
     """Why there is nothing to do, found out cheaply; None when a handler has to look."""
     why, beside = "", here.capabilities.beside
     if isinstance(event, events.Other):
-        why = f"{event.envelope.name} is not ours"
+        why = f"{event.request.name} is not ours"
     elif later and not (isinstance(event, events.PreCompact) and beside):
         why = "this bookkeeping is done with the event itself"
     elif isinstance(event, events.PreToolUse) and watching.files_meant(event.path, here):
         return None
     elif isinstance(event, events.ToolDone) and event.planning:
         return None  # it may have written a plan that lies elsewhere
-    elif event.envelope.agent_id and not isinstance(event, _OF_SUBAGENTS):
+    elif event.request.agent_id and not isinstance(event, _OF_SUBAGENTS):
         why = "a subagent's event"
-    return Decision(decided=f"nothing: {why}", idle=True) if why else idle_in(event, here)
+    if why:
+        return Decision(decided=f"nothing: {why}", idle=True)
+    return idle_in(here, event.request.session, starts=isinstance(event, events.SessionStart))
 
 
-def idle_in(event: events.Event, here: project.Surroundings) -> Decision | None:
-    """Why no hook has anything to do here; *event* decides what is answered all the same."""
+def idle_in(here: project.Surroundings, session: str, *, starts: bool) -> Decision | None:
+    """Why no hook has anything to do here; where the session *starts*, there is an answer all the same."""
     inputs = here.inputs
     configured = settings.load(None, here.config_file, inputs).settings
     if not configured.enabled:
         return Decision(decided="nothing: switched off in the user's settings", idle=True)
     folders = project.candidates(here.cwd, here.client_project, inputs)
-    session = event.envelope.session
     for folder in folders:
         plan_mode = project.plans_below(folder, here.plans_folder(folder))
         plans = (*configured.plans, *plan_mode)
@@ -101,7 +102,6 @@ def idle_in(event: events.Event, here: project.Surroundings) -> Decision | None:
     if sessionlog.is_known(here.state_dir, session):
         return None
     # What declares a workflow later on is noticed all the same.
-    first = isinstance(event, events.SessionStart)
-    watch = watching.paths(folders, configured.plans, inputs) if first else []
+    watch = watching.paths(folders, configured.plans, inputs) if starts else []
     decided = "nothing: no workflow is declared or kept here"
     return Decision(replies.Restored(watch=watch), decided, idle=True)

@@ -16,8 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from holdfast.agents import replies
-from holdfast.agents.events import WRITES, Envelope, FileChanged, Subagent, Task, ToolDone, file_of
+from holdfast.agents.events import WRITES, FileChanged, Subagent, Task, ToolDone, file_of
 from holdfast.agents.replies import Decision
+from holdfast.agents.request import Request
 from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
 from holdfast.files import ownjson
@@ -39,12 +40,12 @@ def handle(
     surroundings: Surroundings,
     clock: Clock,
 ) -> Decision:
-    session, records, decision = event.envelope.session, list[_Record | None](), Decision()
+    session, records, decision = event.request.session, list[_Record | None](), Decision()
     match event:
         case FileChanged():
-            decision = _follow(event.path, event.envelope, surroundings, clock)
+            decision = _follow(event.path, event.request, surroundings, clock)
         case Task():
-            is_done = event.envelope.name == "TaskCompleted"
+            is_done = event.request.name == "TaskCompleted"
             records = [_task(event.id, event.subject, "completed" if is_done else "pending")]
         case Subagent():
             records = [*_subagent(event)]
@@ -60,7 +61,7 @@ def handle(
             decision = _written(event, surroundings, clock)
         case ToolDone():
             records = [_tool(event, surroundings, clock)]
-            if event.tool in _FOLLOWED and event.envelope.agent_id is None:
+            if event.tool in _FOLLOWED and not event.request.agent_id:
                 decision = _FOLLOWED[event.tool](event, surroundings, clock)
     sessionlog.observe(surroundings, session, clock.now(), *filter(None, records))
     return decision
@@ -68,19 +69,19 @@ def handle(
 
 def _written(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
     """Note the file that was changed, first, since to follow it may fail."""
-    path, envelope = _path(file_of(event.given), surroundings.cwd), event.envelope
+    path, request = _path(file_of(event.given), surroundings.cwd), event.request
     if path is None:
         return Decision()
-    by = {"by": envelope.agent_id[:_TEXT]} if envelope.agent_id else {}
-    sessionlog.observe(surroundings, envelope.session, clock.now(), {"file": path, **by})
+    by = {"by": request.agent_id[:_TEXT]} if request.agent_id else {}
+    sessionlog.observe(surroundings, request.session, clock.now(), {"file": path, **by})
     is_planned = event.planning and watching.is_of_plan_mode(path, surroundings)
-    return _follow(path, envelope, surroundings, clock, planned=is_planned)
+    return _follow(path, request, surroundings, clock, planned=is_planned)
 
 
 def _tool(event: ToolDone, surroundings: Surroundings, clock: Clock) -> _Record | None:
     """What to note of a tool call that is over and has changed no file."""
-    session, agent = event.envelope.session, event.envelope.agent_id
-    if agent is not None:  # what a subagent has read, its caller has not
+    session, agent = event.request.session, event.request.agent_id
+    if agent:  # what a subagent has read, its caller has not
         return None
     if event.tool == "Read" and (path := _path(file_of(event.given), surroundings.cwd)):
         delivery.opened(surroundings.state_dir, session, [path], clock.now())
@@ -100,7 +101,7 @@ def _path(path: str | None, cwd: str) -> str | None:
 
 def _follow(
     path: str,
-    envelope: Envelope,
+    request: Request,
     surroundings: Surroundings,
     clock: Clock,
     *,
@@ -111,22 +112,22 @@ def _follow(
     A plan that nobody follows is followed by the session that has written it. What was *planned* in the client's
     plan mode may lie outside the project.
     """
-    is_own = envelope.name != "FileChanged" and envelope.agent_id is None
+    is_own = request.name != "FileChanged" and not request.agent_id
     is_state = is_own and bool(watching.files_meant(path, surroundings))
     if not is_state and not watching.may_declare(path, surroundings):
         return Decision()
     from holdfast.files.store import HOOK_WAIT  # noqa: PLC0415  # most edits are of other files
     from holdfast.workflows import selection, sync  # noqa: PLC0415
 
-    view = sync.survey(envelope.session, surroundings, clock, envelope.name)
+    view = sync.survey(request.session, surroundings, clock, request.name)
     if planned and is_own:
         sync.note_plan(view, path)
-        view = sync.survey(envelope.session, surroundings, clock, envelope.name)
+        view = sync.survey(request.session, surroundings, clock, request.name)
     name = sync.below_root(view.root, path)
     adopted = next((plan for plan in view.candidates if is_own and plan.path == name), None)
     if adopted:
         sync.adopt(view, adopted)
-        view = sync.survey(envelope.session, surroundings, clock, envelope.name)
+        view = sync.survey(request.session, surroundings, clock, request.name)
     sync.save(view, HOOK_WAIT)
     sync.fold(view, HOOK_WAIT)
     changed = is_own and selection.changed_with(view.workflows, name, os.path.getmtime(path))
@@ -136,22 +137,22 @@ def _follow(
     if view.saved:
         decided, why = f"saved {len(view.saved)}", [*why, f"{path} changed", *view.saves]
     elif view.failure:
-        decided = replies.failed(envelope.name, view.failure.cause).decided
+        decided = replies.failed(request.name, view.failure.cause).decided
     return Decision(decided=decided, why=why, root=view.root, outdates=True)
 
 
 def _read(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
     """Follow a plan that was read, if nobody follows it and the session works on nothing else."""
-    path, session = _path(file_of(event.given), surroundings.cwd), event.envelope.session
+    path, session = _path(file_of(event.given), surroundings.cwd), event.request.session
     if path is None or not session or not watching.may_declare(path, surroundings):
         return Decision()
     from holdfast.workflows import sync  # noqa: PLC0415  # most files are no plans
 
-    view = sync.survey(session, surroundings, clock, event.envelope.name)
+    view = sync.survey(session, surroundings, clock, event.request.name)
     is_candidate = any(os.path.join(view.root, plan.path) == path for plan in view.candidates)
     if not is_candidate or view.choice().chosen:
         return Decision()
-    return _follow(path, event.envelope, surroundings, clock)
+    return _follow(path, event.request, surroundings, clock)
 
 
 def _ran(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
@@ -162,7 +163,7 @@ def _ran(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
         path = _path(name, surroundings.cwd)
         with contextlib.suppress(OSError, ValueError):
             if path and os.path.getmtime(path) > since:
-                decision = _follow(path, event.envelope, surroundings, clock)
+                decision = _follow(path, event.request, surroundings, clock)
     return decision
 
 
@@ -246,7 +247,7 @@ _NOTED: dict[str, Callable[[ToolDone], _Record | None]] = {
 
 
 def _subagent(event: Subagent) -> list[_Record]:
-    name, starts = event.envelope.agent_id or "", event.envelope.name == "SubagentStart"
+    name, starts = event.request.agent_id, event.request.name == "SubagentStart"
     records: list[_Record] = []
     if event.kind:
         records.append({"agent": name[:_TEXT], "kind": event.kind[:_TEXT], "running": starts})

@@ -17,7 +17,7 @@ from holdfast.workflows import sync
 
 
 def handle(event: PostCompact, surroundings: Surroundings, clock: Clock) -> Decision:
-    session = event.envelope.session
+    session = event.request.session
     view = sync.survey(session, surroundings, clock)
     why, choice = list(view.notes), view.choice()
     decision = Decision(root=view.root, why=why, outdates=True)
@@ -33,6 +33,6 @@ def handle(event: PostCompact, surroundings: Surroundings, clock: Clock) -> Deci
     try:
         noted = compactions.summarised(view.place, chosen, session, found, HOOK_WAIT)
     except HoldfastError as error:  # the log has what was found even so
-        return decision._replace(decided=replies.failed(event.envelope.name, error.cause).decided)
+        return decision._replace(decided=replies.failed(event.request.name, error.cause).decided)
     decided = str(noted) if found else f"compactions: {noted.count}, no summary was given"
     return decision._replace(decided=decided)

@@ -23,7 +23,7 @@ _OFF = "nothing: switched off in the project's settings"
 
 
 def handle(event: PreCompact, surroundings: Surroundings, clock: Clock) -> Decision:
-    session, saver = event.envelope.session, event.envelope.name
+    session, saver = event.request.session, event.request.name
     # Before it is saved, which may fail or take long: the next prompt may come meanwhile.
     if surroundings.capabilities.notes_begun:
         state_dir, now = surroundings.state_dir, clock.now()
@@ -31,7 +31,7 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock) -> Decis
     if surroundings.capabilities.transcript:
         from holdfast.agents.late import transcripts  # noqa: PLC0415  # only for agents that are told late
 
-        transcripts.follow(surroundings, event.envelope, clock.now())
+        transcripts.follow(surroundings, event.request, clock.now())
     view = sync.survey(session, surroundings, clock, saver)
     sync.save(view, HOOK_WAIT)
     sync.begin(view, HOOK_WAIT)
@@ -63,7 +63,7 @@ def keep_books(session: str | None, surroundings: Surroundings, clock: Clock) ->
 
 def _failed_before(event: PreCompact, view: ProjectView, decided: str) -> bool:
     """Whether the person was told the same just before, who would be told before every request."""
-    transcript, asked = view.capabilities.transcript, event.envelope
+    transcript, asked = view.capabilities.transcript, event.request
     if not transcript or transcript.announced or asked.source != "auto":
         return False
     before = hooklog.last(view.state_dir, view.root, asked.session, asked.name)

@@ -22,7 +22,7 @@ def handle(event: PreToolUse, surroundings: Surroundings, clock: Clock) -> Decis
     for state_file in watching.files_meant(event.path, surroundings):
         if _is_guarded(state_file, event, surroundings):
             return _keep_off(state_file, event)
-    if event.envelope.agent_id:  # what it was not sent, its caller has to read
+    if event.request.agent_id:  # what it was not sent, its caller has to read
         return Decision()
     return _gate(event, surroundings, clock)
 
@@ -31,7 +31,7 @@ def _is_guarded(state_file: Guarded, event: PreToolUse, surroundings: Surroundin
     configured = settings.load(state_file.root, surroundings.config_file).settings
     if not configured.enabled or configured.guard == "off":
         return False
-    return configured.guard == "all" or event.envelope.agent_id is not None
+    return configured.guard == "all" or bool(event.request.agent_id)
 
 
 def _keep_off(state_file: Guarded, event: PreToolUse) -> Decision:
@@ -39,7 +39,7 @@ def _keep_off(state_file: Guarded, event: PreToolUse) -> Decision:
     from holdfast.restoring import guidance  # noqa: PLC0415  # as below
 
     commands = f"holdfast {registry.named(state_file.format).group}".rstrip()
-    subagent = event.envelope.agent_id is not None
+    subagent = bool(event.request.agent_id)
     denied = Denied(guidance.guarded(state_file.path, commands, subagent=subagent))
     decided = f"denied {event.tool}: {state_file.path} is guarded"
     return Decision(denied, decided, root=state_file.root)
@@ -64,7 +64,7 @@ def _word(configured: Settings) -> tuple[str, int]:
 
 
 def _gate(event: PreToolUse, surroundings: Surroundings, clock: Clock) -> Decision:
-    state_dir, session = surroundings.state_dir, event.envelope.session
+    state_dir, session = surroundings.state_dir, event.request.session
     due = delivery.recall(state_dir, session) if event.tool in WRITES else None
     left = due.left() if due else []
     if due is None or not left:

@@ -67,7 +67,7 @@ class Start(NamedTuple):
 
 def handle(event: SessionStart, surroundings: Surroundings, clock: Clock) -> Decision:
     _restarted(event, surroundings, clock)
-    view = sync.survey(event.envelope.session, surroundings, clock, event.envelope.name)
+    view = sync.survey(event.request.session, surroundings, clock, event.request.name)
     sync.save(view, HOOK_WAIT)
     sync.begin(view, HOOK_WAIT)
     notes = list(view.notes)
@@ -235,7 +235,7 @@ def restoration(
 
 def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) -> None:
     """Another process has begun: the subagents of the one before are gone."""
-    session, state_dir = event.envelope.session, surroundings.state_dir
+    session, state_dir = event.request.session, surroundings.state_dir
     # A session that is new has none; to note that would be a write at every start.
     old = sessionlog.is_known(state_dir, session) or sessionlog.content(state_dir, session)
     if event.source in {"resume", "fork"} or (event.source in {"startup", "clear"} and old):

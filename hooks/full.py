@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 from holdfast.agents import events, replies
 from holdfast.agents.replies import Decision, Outcome
+from holdfast.agents.request import Request, write
 from holdfast.answers import parts
-from holdfast.answers.request import Request, write
 from holdfast.clock import Clock, iso
 from holdfast.config.project import Surroundings, root_for_new
 from holdfast.errors import BadHookInput
@@ -73,12 +73,12 @@ class _Hook:
             raise BadHookInput(request.problem)
         if request.part:
             return self._part()
-        event = events.parse(request.payload)
-        if event.envelope.cwd:
-            self.here = self.here._replace(cwd=event.envelope.cwd)
+        event = events.parse(request)
+        if request.cwd:
+            self.here = self.here._replace(cwd=request.cwd)
             self.root = root_for_new(self.here.cwd, self.here.client_project)
         if isinstance(event, events.Prompt) and not request.agent.capabilities.prompted:
-            event = events.Other(event.envelope)  # it has been told already
+            event = events.Other(request)  # it has been told already
         self.event = event
         decision = dispatch.answer(
             event, self.here, self.clock, self.afterwards, later=request.later

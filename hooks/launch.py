@@ -11,8 +11,9 @@ import sys
 import time
 
 from holdfast import agents
-from holdfast.answers import parts, request
-from holdfast.answers.request import read_stdin, write
+from holdfast.agents import request
+from holdfast.agents.request import read_stdin, write
+from holdfast.answers import parts
 from holdfast.config import homes
 from holdfast.setup.plugin import marker
 

@@ -12,8 +12,8 @@ import os
 import sys
 
 from holdfast.agents import USUAL
+from holdfast.agents.request import parsed, read_stdin, write
 from holdfast.answers import prepared
-from holdfast.answers.request import parsed, read_stdin, write
 from holdfast.config import homes
 from holdfast.records import sessionlog
 from holdfast.text.room import WIDEST, cut, is_colourless, terminal_columns, width

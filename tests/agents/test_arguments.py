@@ -12,7 +12,7 @@ import pytest
 from asking import EVERY, Codex, Gemini, log_of
 
 from holdfast import agents
-from holdfast.answers import request
+from holdfast.agents import request
 from holdfast.files.store import locked
 from holdfast.testing import Compactions, Project
 from holdfast.testing.simulate import Session

@@ -14,6 +14,7 @@ from asking import SNAPSHOT, TIME, Asking, Copilot, Gemini
 
 from holdfast.agents import events, replies
 from holdfast.agents.late import transcripts
+from holdfast.agents.request import Request
 from holdfast.clock import Clock
 from holdfast.config.capabilities import Capabilities
 from holdfast.config.project import Surroundings
@@ -295,7 +296,9 @@ def test_a_start_that_would_not_stay_is_told_with_a_prompt_without_any_transcrip
         payload = {"hook_event_name": event, "session_id": "s", "cwd": str(work.root), **fields}
         with ExitStack() as afterwards:
             clock = Clock.from_environment()
-            return dispatch.answer(events.parse(payload), here, clock, afterwards).reply
+            return dispatch.answer(
+                events.parse(Request(encode(payload))), here, clock, afterwards
+            ).reply
 
     assert answered("SessionStart", source="startup") == replies.Nothing()
     assert isinstance(answered("UserPromptSubmit", prompt="x"), replies.Restored)

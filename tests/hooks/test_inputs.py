@@ -13,13 +13,14 @@ from recorder import InputRecorder, recording
 
 from holdfast import agents
 from holdfast.agents import events
+from holdfast.agents.request import Request
 from holdfast.answers import prepare, prepared
 from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
 from holdfast.files import fingerprints
 from holdfast.records import sessionlog
 from holdfast.testing import Compactions, Project
-from holdfast.testing.simulate import Session
+from holdfast.testing.simulate import Session, encode
 from works import FORMATS
 
 SESSION = "session-1"
@@ -50,7 +51,13 @@ def undeclared(
     payload = Session(SESSION, str(project.root)).payload(event, **fields)
     monkeypatch.chdir(project.root)
     with recording(recorder):
-        prepare.after(events.parse(payload), here, Clock(), agents.named("claude"), beside=True)
+        prepare.after(
+            events.parse(Request(encode(payload))),
+            here,
+            Clock(),
+            agents.named("claude"),
+            beside=True,
+        )
     inputs, kinds = dict[str, int](), set[str]()
     for path in kept.glob("*/*.json"):
         kinds.add(path.stem)

@@ -62,7 +62,8 @@ def start(project: Project, *arguments: str) -> Outcome:
 
 _ASK = """
 import os, sys
-from holdfast.answers import quick, request
+from holdfast.agents import request
+from holdfast.answers import quick
 said = quick.answer(request.Request(sys.stdin.buffer.read(), sys.argv[1:]))
 sys.exit(3 if said is None else os.write(1, said) and 0)
 """

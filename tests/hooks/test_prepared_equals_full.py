@@ -20,8 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from holdfast import agents
 from holdfast.agents import events
 from holdfast.agents.replies import Outcome
+from holdfast.agents.request import Request
 from holdfast.answers import prepare, quick
-from holdfast.answers.request import Request
 from holdfast.clock import Clock, iso
 from holdfast.config.project import Surroundings
 from holdfast.files.fingerprints import checksum
@@ -83,7 +83,7 @@ class Doors(RuleBasedStateMachine):
         full.run(raw, surroundings, clock(), arguments)
         if request.part:
             return
-        event = events.parse(request.payload)
+        event = events.parse(request)
         here = surroundings._replace(capabilities=request.agent.capabilities)
         prepare.after(event, here, clock(), request.agent, beside=True)
 

@@ -47,20 +47,20 @@ def after(
     event: events.Event, here: Surroundings, clock: Clock, agent: Agent, *, beside: bool
 ) -> None:
     """Prepare answers to the events that are likely to follow *event*. With *beside* nobody waits: prepare all."""
-    envelope = event.envelope
+    request = event.request
     if not here.state_dir or not prepared.is_supported():
         return
-    if _idle(here, envelope.session, clock, agent):
+    if _idle(here, request.session, clock, agent):
         return
     if beside or isinstance(event, events.PreToolUse | events.ToolDone):
         _tools(here, clock, agent)
-    if beside and not envelope.agent_id:
+    if beside and not request.agent_id:
         from holdfast.answers import prepare_restores
         from holdfast.handlers import pre_compact
 
         if not here.capabilities.beside:  # else a hook of its own has done it
-            pre_compact.keep_books(envelope.session, here, clock)
-        prepare_restores.prepare(here, envelope.session, clock, agent)
+            pre_compact.keep_books(request.session, here, clock)
+        prepare_restores.prepare(here, request.session, clock, agent)
 
 
 def statusline(cwd: str | None, session: str, started: str) -> Answer:
@@ -174,8 +174,7 @@ def _idle(here: Surroundings, session: str | None, clock: Clock, agent: Agent) -
     if sessionlog.is_known(here.state_dir, session):
         return False
     answers = Answers(here, "", clock, agent)
-    envelope = events.Envelope("SessionStart", None, None, None, None)
-    found = dispatch.idle_in(events.SessionStart(envelope, "startup"), answers.here)
+    found = dispatch.idle_in(answers.here, "", starts=True)
     if found is None:
         return False
     root = project.root_for_new(here.cwd, here.client_project, answers.inputs)

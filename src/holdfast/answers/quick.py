@@ -22,8 +22,8 @@ from holdfast.records import sessionlog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from holdfast.agents.request import Request
     from holdfast.answers.prepared import Answer
-    from holdfast.answers.request import Request
 
 # A subagent gets no reply to these, whatever its caller would get.
 _FOR_THE_CALLER = {"PreCompact", "SessionStart", "PostCompact"}
@@ -53,14 +53,14 @@ class _Answering:
             from holdfast.agents import late
 
             log = sessionlog.content(self.state_dir, request.session)
-            if request.subagent or not request.session:
+            if request.agent_id or not request.session:
                 return b""
             if late.nothing_due(log, request.transcript, request.agent.capabilities):
                 return b""
         if request.name in {"PreToolUse", "PostToolUse"} and self._is_let_go():
             return b""
         said = self._of_session()
-        if request.subagent and request.name in _FOR_THE_CALLER:
+        if request.agent_id and request.name in _FOR_THE_CALLER:
             return said
         if said is not None or sessionlog.is_known(self.state_dir, request.session):
             return said
@@ -71,7 +71,7 @@ class _Answering:
     def _of_session(self) -> bytes | None:
         """The answer that was prepared for this session."""
         request = self.request
-        if request.subagent or not request.session:
+        if request.agent_id or not request.session:
             return None
         if request.name == "PreCompact":
             return self._printed(request.session, prepared.NOTE)
@@ -87,7 +87,9 @@ class _Answering:
 
     def _find(self, session: str, kind: str) -> dict[str, Answer] | None:
         request, started = self.request, os.environ.get("CLAUDE_PROJECT_DIR", "")
-        return Shelf(self.state_dir, request.agent.name, session, request.cwd, started).find(kind)
+        return Shelf(
+            self.state_dir, request.agent.name, session, request.cwd or os.getcwd(), started
+        ).find(kind)
 
     def _printed(self, session: str, kind: str) -> bytes | None:
         found = self._find(session, kind)
@@ -113,7 +115,7 @@ class _Answering:
         found = self._find("", prepared.TOOLS) if is_read or request.name == "PreToolUse" else None
         if found is None:
             return False
-        if request.subagent or not request.session:
+        if request.agent_id or not request.session:
             return True  # what it was not sent, its caller has to read
         given = request.payload.get("tool_input")
         path = given.get("file_path") if isinstance(given, dict) else None
@@ -131,7 +133,9 @@ class _Answering:
         if due is None:
             return True
         if request.name == "PostToolUse":
-            return isinstance(path, str) and not due.asked_for(os.path.join(request.cwd, path))
+            return isinstance(path, str) and not due.asked_for(
+                os.path.join(request.cwd or os.getcwd(), path)
+            )
         gate = found["gates"].get(due.root)  # None where another folder's settings decide
         return not due.left() or (gate is not None and due.is_over(*gate))
 

@@ -33,7 +33,7 @@ HOOK_TOOL = "hook_event"
 TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 _OF_WINDOWS = re.compile(r"(^|[\s'\"])[A-Za-z]:\\")
 _PLAIN = re.compile(r"[\w\\/:.=-]+")
-LATER = "--later"  # see `answers.request`
+LATER = "--later"  # see `agents.request`
 
 
 class Program(NamedTuple):

@@ -23,7 +23,7 @@ from holdfast.files.regular import exceeds_json_limit
 from holdfast.records import sessionlog
 
 if TYPE_CHECKING:
-    from holdfast.agents.events import Envelope
+    from holdfast.agents.request import Request
     from holdfast.config.capabilities import Transcript
     from holdfast.config.project import Surroundings
 
@@ -52,16 +52,16 @@ class Compacted(NamedTuple):
     told_with: str = ""  # the time of the event that last got the whole guidance
 
 
-def follow(here: Surroundings, envelope: Envelope, now: datetime) -> None:
+def follow(here: Surroundings, request: Request, now: datetime) -> None:
     """Note in the log which transcript will report the compaction that may come."""
-    transcript, path = here.capabilities.transcript, envelope.transcript
-    known = late.followed_in(sessionlog.content(here.state_dir, envelope.session))
+    transcript, path = here.capabilities.transcript, request.transcript
+    known = late.followed_in(sessionlog.content(here.state_dir, request.session))
     if transcript and path and (known is None or known.path != path):
-        _note(here, envelope, _another(path, known, transcript), now)
+        _note(here, request, _another(path, known, transcript), now)
 
 
-def _note(here: Surroundings, envelope: Envelope, known: Followed, now: datetime) -> None:
-    sessionlog.append(here.state_dir, envelope.session, "transcript", now, **known._asdict())
+def _note(here: Surroundings, request: Request, known: Followed, now: datetime) -> None:
+    sessionlog.append(here.state_dir, request.session, "transcript", now, **known._asdict())
 
 
 def _another(path: str, known: Followed | None, transcript: Transcript) -> Followed:
@@ -75,31 +75,31 @@ def _another(path: str, known: Followed | None, transcript: Transcript) -> Follo
     return Followed(path, news.upto, news.compactions)
 
 
-def compacted(here: Surroundings, envelope: Envelope, now: datetime) -> Compacted:
+def compacted(here: Surroundings, request: Request, now: datetime) -> Compacted:
     """The compactions for which guidance is due. The caller holds the delivery lock.
 
-    Where *envelope* names no transcript it is the one that was noted.
+    Where *request* names no transcript it is the one that was noted.
     """
-    log = sessionlog.content(here.state_dir, envelope.session)
+    log = sessionlog.content(here.state_dir, request.session)
     transcript = here.capabilities.transcript
     noted = known = late.followed_in(log)
-    path, asked = envelope.transcript, envelope.asked
+    path, asked = request.transcript, request.asked
     if transcript is None or not (path or known):
         return Compacted()
-    if known is None or path not in {None, known.path}:
-        known = _another(path or "", known, transcript)
+    if known is None or path not in {"", known.path}:
+        known = _another(path, known, transcript)
     news = _settled_news(known, transcript, late.begun_at(log))
     if news.since:  # it was waited for
-        late.ends(here.state_dir, envelope.session, now)
+        late.ends(here.state_dir, request.session, now)
     after = known._replace(offset=news.upto, told=(*known.told, *news.compactions)[-_MOST:])
     if not news.compactions:
         # One that goes on has been waited for. How it has ended will stand behind what was read.
         if after != noted:
-            _note(here, envelope, after, now)
+            _note(here, request, after, now)
         return Compacted(None, known.asked)
 
     def has_told(whole: bool) -> None:
-        _note(here, envelope, after._replace(asked=asked) if whole else after, now)
+        _note(here, request, after._replace(asked=asked) if whole else after, now)
 
     return Compacted(has_told, known.asked)
 

@@ -6,6 +6,7 @@ for the lock, and then looks for what is left to deliver.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from holdfast.agents import events, late, replies
 from holdfast.agents.late import transcripts
 from holdfast.agents.late.transcripts import Compacted
 from holdfast.agents.replies import Decision
+from holdfast.agents.request import Request
 from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError
@@ -39,15 +41,15 @@ class Turn(NamedTuple):
 
     def started(self, event: events.SessionStart) -> Decision:
         """The decision on a start. A prompt of the same moment must not deliver the same guidance."""
-        here, session = self.here, event.envelope.session
+        here, session = self.here, event.request.session
         if not here.capabilities.keeps_starts:
             start = {"id": own_name(), "source": event.source}
             sessionlog.append(here.state_dir, session, "due", self.clock.now(), **start)
             return Decision(decided=_WITH_THE_PROMPT)
         compacted = Compacted()
-        if self._may_be_due(event.envelope) and self._locked(event.envelope):
-            compacted = transcripts.compacted(here, event.envelope, self.clock.now())
-        if _same_turn(event.envelope.asked, compacted.told_with):
+        if self._may_be_due(event.request) and self._locked(event.request):
+            compacted = transcripts.compacted(here, event.request, self.clock.now())
+        if _same_turn(event.request.asked, compacted.told_with):
             return Decision(decided=_TOLD_BESIDE)
         decision = self.answered(event._replace(compacted=compacted.has_told is not None))
         if compacted.has_told and replies.is_whole(decision.reply):
@@ -56,39 +58,40 @@ class Turn(NamedTuple):
 
     def prompted(self, event: events.Prompt) -> Decision:
         """The guidance of a start, if a start or a compaction is due; else nothing."""
-        envelope, here = event.envelope, self.here
-        if not self._may_be_due(envelope) or not self._locked(envelope):  # another hook tells it
+        request, here = event.request, self.here
+        if not self._may_be_due(request) or not self._locked(request):  # another hook tells it
             return Decision()
-        log = sessionlog.content(here.state_dir, envelope.session)
+        log = sessionlog.content(here.state_dir, request.session)
         due = None if here.capabilities.keeps_starts else late.due_start(log)
-        compacted = transcripts.compacted(here, envelope, self.clock.now())
+        compacted = transcripts.compacted(here, request, self.clock.now())
         source = "compact" if compacted.has_told else due[1] if due else None
         if source is None:
             return Decision()
-        begun = envelope._replace(name="SessionStart", source=source)
+        begun = copy.copy(request)
+        begun.name = "SessionStart"
         decision = self.answered(events.SessionStart(begun, source))
         if compacted.has_told:
             self.afterwards.callback(compacted.has_told, replies.is_whole(decision.reply))
         if due:
-            noting = (here.state_dir, envelope.session, "told", self.clock.now())
+            noting = (here.state_dir, request.session, "told", self.clock.now())
             self.afterwards.callback(sessionlog.append, *noting, id=due[0])
         return decision
 
-    def _may_be_due(self, envelope: events.Envelope) -> bool:
+    def _may_be_due(self, request: Request) -> bool:
         """Whether something may be due, as far as the session's log and the event say."""
         here = self.here
-        if not here.state_dir or not envelope.session:
+        if not here.state_dir or not request.session:
             return False
-        log = sessionlog.content(here.state_dir, envelope.session)
+        log = sessionlog.content(here.state_dir, request.session)
         is_due = not here.capabilities.keeps_starts and late.due_start(log) is not None
         reads = here.capabilities.transcript is not None
-        return is_due or (reads and bool(envelope.transcript or late.followed_in(log)))
+        return is_due or (reads and bool(request.transcript or late.followed_in(log)))
 
-    def _locked(self, envelope: events.Envelope) -> bool:
+    def _locked(self, request: Request) -> bool:
         """Take the session's delivery lock until this event is over; whether it could be had."""
         from holdfast.files.store import locked  # noqa: PLC0415  # most prompts need none
 
-        path = sessionlog.path_of(self.here.state_dir or "", envelope.session or "")
+        path = sessionlog.path_of(self.here.state_dir or "", request.session)
         try:
             make_private(os.path.dirname(path))
             self.afterwards.enter_context(locked(path.removesuffix("jsonl") + "lock", _PATIENCE))

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from holdfast.agents import Agent
 
 _MOST_DIGITS = 9
-
-
 LARGEST = 8 * 1024 * 1024  # bytes of hook input
 # Objects and lists. Brackets count in texts as well; a tool's output may have many, and none of ours is read.
 _MOST_BRACKETS = 1_000_000
@@ -79,7 +77,7 @@ def read_options(arguments: Sequence[str]) -> tuple[int, str, bool]:
 
 def parsed(raw: bytes) -> dict[str, Any]:
     """The JSON object in *raw*; ValueError where there is none that can be used."""
-    import json  # a hook for a part of the reading reads its options alone
+    import json  # noqa: PLC0415  # a hook for a part of the reading reads its options alone
 
     if len(raw) > LARGEST:
         raise ValueError(f"the hook input is larger than {LARGEST} bytes")
@@ -96,8 +94,20 @@ def parsed(raw: bytes) -> dict[str, Any]:
     raise ValueError(f"the hook input is a JSON {type(payload).__name__}, not an object")
 
 
+def is_path(text: str) -> bool:
+    """Whether a file may be called so."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+    return True
+
+
 class Request:
-    """One event. *problem* says why it cannot be answered at all, *note* what else there is to be told with it."""
+    """One event, and who asks. *problem* says why it cannot be answered at all, *note* what else there is to be told.
+
+    Any field of the payload may be missing, or of another type than documented. It reads as empty then.
+    """
 
     def __init__(self, raw: bytes, arguments: Sequence[str] = ()) -> None:
         self.raw = raw
@@ -116,9 +126,15 @@ class Request:
             self.payload = self.agent.given(payload)
         self.name = self.text("hook_event_name")
         self.session = self.text("session_id")
-        self.source = self.text("source") or self.text("trigger")
-        self.subagent = self.text("agent_id")
-        self.transcript = self.text("transcript_path")
+        self.cwd = self.path("cwd")
+        self.agent_id = self.text(
+            "agent_id"
+        )  # of the subagent that the event comes from, or is about
+        self.source = self.text("source") or self.text(
+            "trigger"
+        )  # of a session, or of a compaction
+        self.transcript = self.text("transcript_path")  # where the client writes the session down
+        self.asked = self.text("timestamp")  # by the clock of the agent
 
     def _asking(self, payload: dict[str, Any], name: str) -> Agent:
         """Who asks; an unknown agent is told from what it has sent."""
@@ -133,11 +149,17 @@ class Request:
             )
         return agents.named(found)
 
-    @property
-    def cwd(self) -> str:
-        return self.text("cwd") or os.getcwd()
-
     def text(self, key: str) -> str:
-        """The text under *key*; empty where there is none that can be used."""
+        """The text under *key*."""
         value = self.payload.get(key)
         return value if isinstance(value, str) and "\0" not in value else ""
+
+    def path(self, key: str) -> str:
+        """The path under *key*."""
+        text = self.text(key)
+        return text if is_path(text) else ""
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """The object under *key*."""
+        value = self.payload.get(key)
+        return value if isinstance(value, dict) else {}
