@@ -102,8 +102,8 @@ def test_steps_without_a_checkpoint(holdfast_project: Project) -> None:
         ]},
     })  # fmt: skip
     assert "phase 2/2 (b)" in skill(holdfast_project, "phase", "start", "b")
-    assert "Phase b: two (1 of 2 steps left)" in skill(holdfast_project, "phase", "step", "one")
-    assert "Phase b: go on" in skill(holdfast_project, "phase", "step")
+    assert "Phase b: two (1 of 2 steps left)" in skill(holdfast_project, "checkpoint", "one")
+    assert "Phase b: go on" in skill(holdfast_project, "checkpoint", "two")
 
 
 @pytest.mark.parametrize(

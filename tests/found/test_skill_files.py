@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -67,19 +66,6 @@ def test_an_index_that_is_in_the_way_does_not_fail_a_move(holdfast_project: Proj
     holdfast_project.run("skill", "start", "dev", "a.md", session=SESSION)
     holdfast_project.run("skill", "phase", "complete", session=SESSION)
     assert len(json.loads(index.read_bytes())["active_workflows"]) == 1
-
-
-def test_what_only_looks_like_a_scrap_of_jq_stays(holdfast_project: Project) -> None:
-    """A template beside the states was deleted by the cleanup; a scrap is put aside."""
-    names = ("dev.json.tmpl", "dev-1.json.tmp", "dev-2.json.tmp.123")
-    paths = [put(holdfast_project, name, "mine") for name in names]
-    paths = [path.rename(path.with_name(name)) for path, name in zip(paths, names, strict=True)]
-    for path in paths:
-        os.utime(path, (time.time() - 3 * DAY,) * 2)
-    holdfast_project.run("skill", "start", "dev", "a.md", session=SESSION)
-    assert [path.exists() for path in paths] == [True, False, False]
-    aside = holdfast_project.root / ".claude/holdfast/quarantine"
-    assert len(list(aside.iterdir())) == 2
 
 
 def test_the_signal_is_one_line(holdfast_project: Project) -> None:

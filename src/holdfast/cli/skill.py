@@ -36,7 +36,7 @@ from holdfast.formats.skill import facts, files, lifecycle, moves, summary, task
 from holdfast.formats.skill.facts import Position
 from holdfast.formats.skill.files import StateFile
 from holdfast.formats.skill.format import FORMAT
-from holdfast.formats.skill.lifecycle import Beginning, Removed
+from holdfast.formats.skill.lifecycle import Beginning
 from holdfast.formats.skill.model import TDD_PHASES, State
 from holdfast.text.plaintext import one_line
 from holdfast.workflows import sync
@@ -249,7 +249,7 @@ def clean(app: App, everything: bool, dry_run: bool, yes: bool) -> None:
         say(line)
 
 
-def _removed(removed: Sequence[Removed], verb: str = "removed") -> list[str]:
+def _removed(removed: Sequence[tuple[str, str]], verb: str = "removed") -> list[str]:
     return [f"{verb}: {path} ({why})" for path, why in removed]
 
 
@@ -319,7 +319,6 @@ _REASON = click.argument("reason")
 MOVES = (
     Move("phase start", moves.start_phase, "advanced", _PHASE),
     Move("phase complete", moves.complete_phase, "advanced", _PHASE, _COMMIT),
-    Move("phase step", moves.complete_step, "advanced", click.argument("step", required=False)),
     Move(
         "checkpoint",
         moves.record_checkpoint,

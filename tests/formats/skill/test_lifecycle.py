@@ -220,23 +220,20 @@ def test_cleanup_takes_what_is_old_and_says_what(holdfast_project: Project) -> N
     FORMAT.end(here, done.key, moves.complete, although="enough")
     stale = execution(project, 1)
     foreign = project.write(f"{files.FOLDER}/active/notes.json", '{"mine": 1}')
-    scrap = project.write(f"{files.FOLDER}/active/dev-1.json.tmp.77", "")
     assert lifecycle.clean(here) == []
     project.clock.advance(hours=25)
     later = place(project)
-    assert [each.path for each in lifecycle.clean(later, dry_run=True)] == [
-        f"{files.COMPLETED}/{done.path.name}",
-        f"{files.ACTIVE}/{scrap.name}",
+    assert lifecycle.clean(later, dry_run=True) == [
+        (f"{files.COMPLETED}/{done.path.name}", f"completed on {here.now.date()}")
     ]
-    assert scrap.exists()
+    assert (project.root / files.COMPLETED / done.path.name).exists()
     project.clock.advance(days=7)
     removed = lifecycle.clean(place(project))
-    assert {each.path for each in removed} == {
+    assert {path for path, _ in removed} == {
         f"{files.COMPLETED}/{done.path.name}",
         f"{files.ACTIVE}/{stale.path.name}",
-        f"{files.ACTIVE}/{scrap.name}",
     }
-    assert any("untouched for 8 days" in each.why for each in removed)
+    assert any("untouched for 8 days" in why for _, why in removed)
     assert sorted(each.name for each in (here.root / files.ACTIVE).iterdir()) == [foreign.name]
     assert index_ids(project) == []
     archived = list((here.store.private / "archive").iterdir())
@@ -257,7 +254,7 @@ def test_cleanup_goes_with_a_start(holdfast_project: Project) -> None:
     execution(holdfast_project, 1)
     holdfast_project.clock.advance(days=8)
     started = start(place(holdfast_project), "tdd", "Add login")
-    assert [each.why for each in started.removed] == ["untouched for 8 days"]
+    assert [why for _, why in started.removed] == ["untouched for 8 days"]
 
 
 def test_clear_takes_every_state_and_nothing_else(holdfast_project: Project) -> None:

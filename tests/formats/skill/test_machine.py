@@ -104,10 +104,6 @@ class AnyMoves(RuleBasedStateMachine):
     def complete_phase(self, commit: str | None) -> None:
         self.make(moves.complete_phase, commit=commit)
 
-    @rule()
-    def complete_step(self) -> None:
-        self.make(moves.complete_step)
-
     @rule(
         name=st.sampled_from(["lint", "test", "security_review", "code_simplifier", "pr_created"]),
         passed=st.sampled_from([None, True, True, False]),
@@ -424,14 +420,18 @@ def test_what_was_written_by_hand_is_taken_as_it_was_meant() -> None:
     assert state.pending == ["lint", "docs"]
 
 
-def test_steps_without_checkpoints_are_gone_through_in_order() -> None:
-    """One after the other, and the phase waits for them."""
+def test_steps_of_a_skill_of_its_own_are_done_by_checkpoints_of_their_names() -> None:
+    """The phase waits for them; what stands before current_step, set by hand, counts as done."""
     state = first("x", "t", at(0), identifier="x-1", phases=["a", "b"])
     state.state_machine.phases[0].steps = ["one", {"name": "two"}]
     with pytest.raises(IllegalMove, match="left are one, two"):
         moves.complete_phase(state, at(1))
-    with pytest.raises(IllegalMove, match="not the current step"):
-        moves.complete_step(state, at(1), "two")
-    state = moves.complete_step(moves.complete_step(state, at(1)), at(2))
+    by_hand = state.model_copy(deep=True)
+    by_hand.state_machine.current_step = "two"
+    with pytest.raises(IllegalMove, match="left are two"):
+        moves.complete_phase(by_hand, at(1))
+    for name in ("one", "two"):
+        assert state.state_machine.current_step in {None, name}
+        state = moves.record_checkpoint(state, at(1), name)
     assert state.state_machine.current_step is None
     assert moves.complete_phase(state, at(3)).phase.name == "b"  # type: ignore[union-attr]

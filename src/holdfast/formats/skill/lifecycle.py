@@ -6,13 +6,11 @@ A workflow is a /dev, a /tdd, or any other skill with phases of its own.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeAlias
 
-from holdfast import clock
 from holdfast.errors import IllegalMove
 from holdfast.files.store import COMMAND_WAIT
 from holdfast.formats.engine.document import iso_time
@@ -27,8 +25,6 @@ from holdfast.formats.skill.moves import PR_CREATED, PULL_REQUEST, enter, record
 from holdfast.formats.skill.tasks import COMMIT, new_tasks
 
 _KEPT_WHEN_COMPLETED = timedelta(hours=24)
-_LEFT_BY_JQ = timedelta(hours=24)
-_SCRAP = re.compile(r"\.json\.tmp(\.\d+)?$")
 _SPEC_URL = ".claude/templates/WORKFLOW-STATE-SPEC.md"
 _VERIFICATION = "verification"
 _CHECKS = ("lint", "test", "security_review", "code_simplifier")
@@ -66,15 +62,13 @@ class Beginning(NamedTuple):
         return self.feature_file or self.text
 
 
-class Removed(NamedTuple):
-    path: str  # relative to the root
-    why: str
-
-
 class Started(NamedTuple):
     file: StateFile
-    removed: list[Removed]  # by the cleanup that goes with a start
+    removed: list[tuple[str, str]]  # by the cleanup that goes with a start, and why
     aside: str | None  # where a state that could not be read was put
+
+
+_Due: TypeAlias = tuple[StateFile | Unusable, str]  # what is to go, and why
 
 
 def start(
@@ -86,8 +80,8 @@ def start(
     """
     store = place.store
     path = files.path_for(store, beginning.skill, beginning.named_by, called)
+    removed = clean(place)
     with FORMAT.locked(place):
-        removed = _remove_all(place, _due(place))
         taken = existing(place, beginning, called)
         if not afresh:
             _refuse_taken(place, path, taken)
@@ -136,32 +130,24 @@ def _refuse_taken(place: Place, path: Path, taken: StateFile | None) -> None:
 
 # Cleaning up.
 
-_Due: TypeAlias = tuple[StateFile | Unusable, str]  # what is to go, and why
 
-
-def clean(place: Place, *, dry_run: bool = False, everything: bool = False) -> list[Removed]:
+def clean(
+    place: Place, *, dry_run: bool = False, everything: bool = False
+) -> list[tuple[str, str]]:
     """Remove what ended a day ago, and what nobody has touched for as many days as are set.
 
-    With *everything*, every state of a skill goes, active and completed; foreign files stay.
+    With *everything*, every state of a skill goes, active and completed; foreign files stay. Returns what
+    goes, relative to the root, and why.
     """
     with contextlib.nullcontext() if dry_run else place.store.lock(COMMAND_WAIT):
-        due = _all(place) if everything else _due(place)
-        removed = _remove_all(place, due, dry_run=dry_run)
+        due = list(_all(place) if everything else _due(place))
         if not dry_run:
+            for file, _ in due:
+                if isinstance(file, StateFile) and not (file.problems or file.state.over):
+                    place.store.archive(file.path.name, place.stamp, file.state.encode())
+                FORMAT.take_away(place, file)
             FORMAT.update_index(place)
-    return removed
-
-
-def _remove_all(place: Place, due: Iterator[_Due], *, dry_run: bool = False) -> list[Removed]:
-    removed = []
-    for file, why in list(due):
-        removed.append(Removed(place.store.relative(file.path), why))
-        if dry_run:
-            continue
-        if isinstance(file, StateFile) and not (file.problems or file.state.over):
-            place.store.archive(file.path.name, place.stamp, file.state.encode())
-        FORMAT.take_away(place, file)
-    return removed
+    return [(place.store.relative(file.path), why) for file, why in due]
 
 
 def _due(place: Place) -> Iterator[_Due]:
@@ -170,20 +156,13 @@ def _due(place: Place) -> Iterator[_Due]:
     stay = {FORMAT.key_of(lost.path) for lost in found.unusable}
     stay |= {file.key for file in found.active if file.problems or file.odd}
     for file in found.entries:
-        standing, remark = FORMAT.standing(place, file)
-        twin, left_over = found.ended_as(file), found.left_over(file)
+        twin = found.ended_as(file)
+        left_over = ("finished", found.left_over(file))
+        standing, remark = left_over if twin else FORMAT.standing(place, file)
         late = untouched(twin or file, place) > _KEPT_WHEN_COMPLETED
-        if twin and standing != "finished":
-            standing, remark = "finished", left_over
         is_due = standing == "stale" or (standing == "finished" and late)
         if is_due and not file.problems and file.key not in stay:
             yield file, remark
-    # What a jq line left that failed before its mv.
-    for folder in FORMAT.folders:
-        for path in sorted((place.root / folder).glob("*.json.tmp*")):
-            written = clock.from_mtime(path.lstat().st_mtime)
-            if _SCRAP.search(path.name) and path.is_file() and place.now - written > _LEFT_BY_JQ:
-                yield Unusable(path, "", "foreign"), "left behind by a write"
 
 
 def _all(place: Place) -> Iterator[_Due]:

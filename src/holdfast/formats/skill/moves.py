@@ -2,7 +2,7 @@
 
     workflow:  in_progress → completed or abandoned     in_progress ⇄ blocked
     phase:     pending → in_progress → completed        in_progress ⇄ blocked
-    step:      the first that is left → done, one after the other; one with a checkpoint is done by it
+    step:      done once a checkpoint of its name has passed
 
 A phase ends when what it is for is there: its steps, the tasks, the test that fails, the tests that
 pass, the pull request. The next one begins with it.
@@ -79,9 +79,8 @@ def unended(state: State, at: str) -> None:
 
 def unblocked(state: State, at: str) -> None:
     """Refuse a run that has ended or is blocked. Put right what a jq line has left inconsistent."""
-    refuse_ended(state)
-    _refuse_blocked(state)
     unended(state, at)
+    _refuse_blocked(state)
 
 
 def _follow_current(state: State) -> None:
@@ -337,48 +336,11 @@ def steps_left(state: State, phase: Phase) -> list[str]:
     names, machine, checkpoints = phase.step_names, state.state_machine, state.checkpoints
     if phase.status == "completed":
         return []
-    done: set[str] = set()
-    for event in state.history:
-        if event.get("phase") == phase.name:
-            if event.get("event") == "phase_started":
-                done.clear()
-            elif event.get("event") == "step_completed":
-                done.add(str(event.get("step")))
     here = machine.current_step if phase.name == machine.current_phase else None
-    if here in names:
-        done.update(names[: names.index(here)])
-    return [
-        name
-        for name in names
-        if not (checkpoints[name].good if name in checkpoints else name in done)
-    ]
-
-
-def current_step(state: State) -> str | None:
-    """The step that comes next in the current phase."""
-    left = steps_left(state, state.phase) if state.phase else []
-    return left[0] if left else None
-
-
-@move(unblocked)
-def complete_step(state: State, at: str, step: str | None = None) -> None:
-    """The current step of the phase is done. A step with a checkpoint is done by its checkpoint."""
-    phase = current_phase(state)
-    left = steps_left(state, phase)
-    if not left:
-        raise IllegalMove(
-            f"phase {phase.name!r} has no step left",
-            hint="Complete the phase: holdfast skill phase complete",
-        )
-    if step is not None and step != left[0]:
-        raise IllegalMove(f"{step!r} is not the current step", hint=f"Current: {left[0]!r}.")
-    if left[0] in state.checkpoints:
-        raise IllegalMove(
-            f"step {left[0]!r} is done by its checkpoint",
-            hint=f"Record it: holdfast skill checkpoint {left[0]}",
-        )
-    record(state, at, "step_completed", phase=phase.name, step=left[0])
-    state.state_machine.current_step = (*left[1:], None)[0]
+    passed = names[: names.index(here)] if here in names else []
+    good = [name for name in names if name in checkpoints and checkpoints[name].good]
+    passed = [name for name in passed if name not in checkpoints]
+    return [name for name in names if name not in {*good, *passed}]
 
 
 @move(unblocked)
@@ -409,4 +371,5 @@ def record_checkpoint(
     state.checkpoints = {**state.checkpoints, checkpoint: recorded}
     record(state, at, "checkpoint_recorded", checkpoint=checkpoint, passed=passed)
     if state.phase and checkpoint in state.phase.step_names:
-        state.state_machine.current_step = current_step(state)
+        left = steps_left(state, state.phase)
+        state.state_machine.current_step = left[0] if left else None
