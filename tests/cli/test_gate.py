@@ -225,13 +225,13 @@ def test_validate_names_what_is_wrong(feature: Project) -> None:
     told = json.loads(feature.run("gate", "validate", "--json", check=False).stdout)
     assert (told["feature"], told["valid"]) == ("user-auth", False)
     assert told["problems"] == [
+        "02-architecture/status.json: iterations: expected at most 4, found 7",
+        "03-implementation/status.json: not the status of a phase any more",
+        "04-testing/status.json: it is missing",
         (
             "status.json of 01-requirements said in_progress, iteration 0; "
             "workflow-state.json says in_progress, iteration 2, which holds"
         ),
-        "02-architecture/status.json: iterations: expected at most 4, found 7",
-        "03-implementation/status.json: not the status of a phase any more",
-        "04-testing/status.json: it is missing",
     ]
 
 

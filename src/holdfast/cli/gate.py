@@ -210,7 +210,7 @@ def validate(app: App, as_json: bool, name: str | None) -> None:
     """Check that all six files are valid and agree. Exit code 1 if not."""
     view = app.look(FORMAT.name)
     store, folder = view.place.store, feature_meant(app, view, name, ended=True).folder
-    problems = list(FORMAT.problems_of(store, folder))
+    problems = FORMAT.problems_of(store, folder)
     if as_json:
         dump({"feature": folder.name, "valid": not problems, "problems": problems})
     elif problems:

@@ -282,8 +282,8 @@ def refusal(found: Content, command: str, *arguments: str) -> str:
 def test_a_refusal_says_what_is_possible() -> None:
     """From where it stands."""
     assert refusal(content("submit"), "approve") == (
-        "01-requirements is in review; approve is not possible now / Possible: request a revision: "
-        "holdfast gate revise REVIEW; or pass it on to a person: holdfast gate approve-internal REVIEW"
+        "01-requirements is in review; approve is not possible now / "
+        "Possible: holdfast gate revise, approve-internal, escalate"
     )
     escalated = content("submit", "escalate stuck")
     assert refusal(escalated, "submit").startswith("'User Auth' is escalated: stuck / A person")

@@ -6,8 +6,7 @@ killed in the middle of.
 
 The six files of a feature are changed as one, so that they say the same afterwards. A change reads inside
 the lock, reconciles, makes one move, validates what it is about to write, writes all files as one change
-and reads them again. Others write these files too, without our lock: if one did meanwhile, it starts over
-with what is there now.
+and reads them again. Others write these files too, without our lock: if one did meanwhile, it is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from holdfast.files.store import LARGEST, Store
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import encoded, iso_time, objections
 from holdfast.formats.engine.format import Changed, StateFormat
-from holdfast.formats.engine.looking import D, FileKind, K, LoadedFile, Unusable
+from holdfast.formats.engine.looking import LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.gated import briefing, files, moves
 from holdfast.formats.gated.files import Feature, FoundFeatures
@@ -36,8 +35,6 @@ from holdfast.formats.gated.model import PHASES, State, StatusFile, has_status_s
 from holdfast.formats.gated.reviews import Review
 
 Move: TypeAlias = Callable[[Content, str], Content]
-
-_TRIES = 3
 
 
 class Gated(StateFormat[Content, Feature, FoundFeatures]):
@@ -159,7 +156,18 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
         """
         store, folder = place.store, place.root / files.FOLDER / files.slug_of(key)
         with self.locked(place) as lines:
-            before, content = _decide(place, folder, move)
+            before, at = files.read(store, folder), iso_time(place.now)
+            content = files.reconciled(before, at)
+            if move:
+                for file in _unreadable(before):
+                    raise HoldfastError(
+                        f"status.json of {file.path.parent.name} cannot be used: {files.problem_of(file)}",
+                        hint="Make it from workflow-state.json: holdfast gate reconcile. "
+                        "Or from the reviews: holdfast gate recover",
+                    )
+                content = move(content, at)
+                if place.branch == files.branch_of(folder.name):
+                    content.state.branch = place.branch
             done, reviews = [*files.disagreements(before)], []
             if content.review:
                 reviews.append(_review(store, folder, content.review, content.at))
@@ -185,6 +193,12 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
         store, folder = place.store, path.parent
         changes = [*others, *_changes(before or files.read(store, folder), state)]
         previous = {path: _bytes(path) for path, _ in changes}
+        for file in before.loaded if before else ():
+            if previous.get(file.path, file.raw) not in {file.raw, None}:
+                raise HoldfastError(
+                    f"{store.relative(file.path)} was changed by somebody else meanwhile",
+                    hint="Nothing was changed. Run the command again.",
+                )
         together.write(store, files.NAME, changes)
         for path, data in changes:
             if data is not None and path in files.state_paths(folder):
@@ -230,23 +244,19 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
     def beyond_types(self, state: State) -> Iterator[str]:
         yield from contradictions(state)
 
-    def problems_of(self, store: Store, folder: Path) -> Iterator[str]:
+    def problems_of(self, store: Store, folder: Path) -> list[str]:
         """What is wrong with all six files of a feature, and whether they agree."""
-        feature = files.read(store, folder)
-        yield from self._problems_of_file(folder, feature.main)
-        for phase, file in feature.statuses.items():
-            wrong = [*self._problems_of_file(folder, file)]
-            yield from wrong
-            if files.usable(feature.main) and not wrong:
-                line = files.disagreement(feature, phase)
-                yield from [line] if line else []
-
-    def _problems_of_file(self, folder: Path, file: LoadedFile[Any] | Unusable) -> Iterator[str]:
-        problems = (file.reason,) if isinstance(file, Unusable) else file.problems
-        if isinstance(file, LoadedFile) and not problems:
-            report = self.inspect(file.path, file.raw)
-            problems = report.problems if report else ()
-        yield from (f"{file.path.relative_to(folder).as_posix()}: {line}" for line in problems)
+        feature, wrong = files.read(store, folder), list[str]()
+        for name, file in feature.files.items():
+            problems = (file.reason,) if isinstance(file, Unusable) else file.problems
+            if isinstance(file, LoadedFile) and not problems:
+                report = self.inspect(file.path, file.raw)
+                problems = report.problems if report else ()
+            wrong += [f"{name}: {line}" for line in problems]
+        if files.usable(feature.main):
+            sound = (phase for phase in PHASES if files.usable(feature.statuses[phase]))
+            wrong += filter(None, (files.disagreement(feature, phase) for phase in sound))
+        return wrong
 
 
 def refuse_taken(store: Store, folder: Path) -> None:
@@ -259,31 +269,6 @@ def refuse_taken(store: Store, folder: Path) -> None:
             hint=f"See where it stands: holdfast gate status -w {folder.name}. Or choose another slug; "
             f"where it was cancelled, the slug is free again once {store.relative(folder)} is gone.",
         )
-
-
-def _decide(place: Place, folder: Path, move: Move | None) -> tuple[Feature, Content]:
-    """The feature, and what it is to say, where nobody else wrote while that was decided."""
-    at = iso_time(place.now)
-    for _ in range(_TRIES):
-        seen = {path: _bytes(path) for path in files.state_paths(folder)}
-        feature = files.read(place.store, folder)
-        content = files.reconciled(feature, at)
-        if move:
-            for file in _unreadable(feature):
-                raise HoldfastError(
-                    f"status.json of {file.path.parent.name} cannot be used: {files.problem_of(file)}",
-                    hint="Make it from workflow-state.json: holdfast gate reconcile. "
-                    "Or from the reviews: holdfast gate recover",
-                )
-            content = move(content, at)
-            if place.branch == files.branch_of(folder.name):
-                content.state.branch = place.branch
-        if all(_bytes(path) == data for path, data in seen.items()):
-            return feature, content
-    raise HoldfastError(
-        f"somebody else keeps changing {place.store.relative(folder)}",
-        hint="Nothing was changed. See who writes there, and run the command again.",
-    )
 
 
 def _review(store: Store, folder: Path, review: Review, at: str) -> Change:
@@ -300,31 +285,18 @@ def _unreadable(feature: Feature) -> list[LoadedFile[StatusFile] | Unusable]:
     return [file for file in there if files.usable(file) is None]
 
 
-def _changes(feature: Feature, content: Content) -> list[Change]:
+def _changes(feature: Feature, content: Content) -> Iterator[Change]:
     """What has to be written so that the files say *content*; the state last, since it counts most."""
-    changes = [
-        _change(
-            files.STATUS_KIND,
-            feature.folder / phase / files.STATUS,
-            status,
-            feature.statuses[phase],
-        )
-        for phase, status in content.statuses.items()
-    ]
-    changes.append(_change(files.STATE_KIND, feature.path, content.state, feature.main))
-    return [found for found in changes if found]
-
-
-def _change(
-    kind: FileKind[D, K], path: Path, document: D, before: LoadedFile[D] | Unusable
-) -> Change | None:
-    """*document* as a file that can be read again; None if the file says the same already."""
-    data, said = document.to_json(), files.usable(before)
-    if said and data == said.source:
-        return None
-    raw = encoded(data)
-    kind.parse(raw)
-    return Change(path, raw)
+    documents: dict[str, State | StatusFile] = {
+        f"{phase}/{files.STATUS}": status for phase, status in content.statuses.items()
+    }
+    for name, document in (*documents.items(), (files.STATE, content.state)):
+        data, said = document.to_json(), files.usable(feature.files[name])
+        if said is None or data != said.source:
+            raw = encoded(data)
+            kind = files.STATE_KIND if name == files.STATE else files.STATUS_KIND
+            kind.parse(raw)  # it can be read again
+            yield Change(feature.folder / name, raw)
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -56,18 +56,7 @@ WORKFLOW: tuple[Transition, ...] = (
     Transition("escalated", "cancel", "cancelled", "the user cancels it", added=True),
 )
 
-# What a refusal suggests, by the event that would be possible.
-_WHAT_TO_DO = {
-    "start": "it starts when the phase before it is approved",
-    "submit": "submit the artefact: holdfast gate submit",
-    "revise": "request a revision: holdfast gate revise REVIEW",
-    "approve-internal": "pass it on to a person: holdfast gate approve-internal REVIEW",
-    "approve": "holdfast gate approve",
-    "request-changes": "holdfast gate request-changes TEXT",
-    "guide": "holdfast gate guide TEXT",
-    "override": "holdfast gate override",
-}
-# Events that no command is named after, since they follow from others, and the one that happens to an earlier phase.
+# Events that follow from others, and the one that happens to an earlier phase: no command makes them here.
 _NOT_OF_THE_PHASE = {"start", "reset", "exhaust", "regress"}
 
 
@@ -76,46 +65,28 @@ def ways(table: tuple[Transition, ...], before: str) -> dict[str, str]:
     return {row.event: row.after for row in table if row.before == before}
 
 
-def possible(state: State) -> list[str]:
-    """The commands that are possible now."""
-    found = [*ways(WORKFLOW, state.status)]
-    if not state.all_approved and "complete" in found:
-        found.remove("complete")
-    if not state.over:
-        known = {*_NOT_OF_THE_PHASE, *found}
-        found += [event for event in ways(PHASE, state.phase.status) if event not in known]
-        if not state.phase.iterations:  # nothing was submitted that somebody could accept
-            found = [event for event in found if event != "override"]
-    can_regress = state.status == "in_progress" and state.current_phase != PHASES[0]
-    return [*found, "regress"] if can_regress else found
-
-
 def contradictions(state: State) -> Iterator[str]:
     """What in workflow-state.json cannot be true at once: "phases.02-architecture.status: expected …"."""
 
-    def unless(status: str, because: str, *names: PhaseName) -> Iterator[str]:
-        for name in names:
-            if state.phases[name].status != status:
-                yield (
-                    f"phases.{name}.status: expected {status}, since {because}, "
-                    f"found {state.phases[name].status}"
-                )
-
+    expected: list[tuple[str, str, tuple[PhaseName, ...]]] = []
     if state.status == "completed":
-        yield from unless("approved", "the workflow is completed", *PHASES)
-    if state.over:
-        return
-    current = state.current_phase
-    here = f"current_phase is {current}"
-    yield from unless("approved", here, *PHASES[: PHASES.index(current)])
-    yield from unless("pending", here, *phases_after(current))
-    if state.status == "escalated":
-        yield from unless("escalated", "the workflow is escalated", current)
-    elif state.phase.status == "escalated":
-        yield (
-            f"status: expected escalated, since phases.{current}.status is escalated, "
-            f"found {state.status}"
-        )
+        expected.append(("approved", "the workflow is completed", PHASES))
+    elif not state.over:
+        current = state.current_phase
+        here = f"current_phase is {current}"
+        expected.append(("approved", here, PHASES[: PHASES.index(current)]))
+        expected.append(("pending", here, phases_after(current)))
+        if state.status == "escalated":
+            expected.append(("escalated", "the workflow is escalated", (current,)))
+        elif state.phase.status == "escalated":
+            yield (
+                f"status: expected escalated, since phases.{current}.status is escalated, "
+                f"found {state.status}"
+            )
+    for status, because, phases in expected:
+        for phase in phases:
+            if (found := state.phases[phase].status) != status:
+                yield f"phases.{phase}.status: expected {status}, since {because}, found {found}"
 
 
 @dataclass(slots=True)
@@ -155,28 +126,26 @@ class Content:
         after = ways(PHASE, before).get(event)
         if after:
             return after
-        hints = [_WHAT_TO_DO[way] for way in ways(PHASE, before) if way in _WHAT_TO_DO]
-        if hints:
-            hint = f"Possible: {'; or '.join(hints)}"
-        elif self.phase == PHASES[-1]:
-            hint = "All phases are approved: holdfast gate complete"
-        else:
-            hint = f"The current phase is {self.phase}."
+        possible = [way for way in ways(PHASE, before) if way not in _NOT_OF_THE_PHASE]
+        hint = f"Possible: holdfast gate {', '.join(possible)}"
+        if not possible:
+            hint = "It starts when the phase before it is approved."
+            if self.state.all_approved:
+                hint = "All phases are approved: holdfast gate complete"
         raise IllegalMove(
             f"{phase} is {before.replace('_', ' ')}; {event} is not possible now", hint=hint
         )
 
     def step_workflow(self, event: str) -> None:
         """Apply *event* to the workflow as a whole."""
-        state = self.state
-        after = ways(WORKFLOW, state.status).get(event)
-        if after is None:
+        possible = ways(WORKFLOW, self.state.status)
+        if event not in possible:
             self.refuse_over()
             raise IllegalMove(
-                f"{state.name!r} is {state.status.replace('_', ' ')}; {event} is not possible now",
-                hint="See the possible moves: holdfast gate status",
+                f"{self.state.name!r} is {self.state.status.replace('_', ' ')}; {event} is not possible now",
+                hint=f"Possible: holdfast gate {', '.join(possible)}",
             )
-        state.status = after  # type: ignore[assignment]  # a word of the table
+        self.state.status = possible[event]  # type: ignore[assignment]  # a word of the table
 
     def refuse_unless_in_progress(self) -> None:
         state = self.state

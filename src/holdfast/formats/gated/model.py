@@ -229,36 +229,23 @@ def new_state(
 ) -> State:
     """The state of a feature before its first phase begins."""
     times = dict.fromkeys(("started_at", "completed_at", "escalation_reason"))
-    return State.of_json(
-        {
-            "feature": feature,
-            "feature_title": title,
-            "branch": branch,
-            "created_at": at,
-            "updated_at": at,
-            "current_phase": PHASES[0],
-            "status": "in_progress",
-            "phases": {name: {"status": "pending", "iterations": 0, **times} for name in PHASES},
-            "escalations": [],
-            "pr_url": None,
-            "pr_number": None,
-            "last_reviewed_at": None,
-        }
-    )
+    phases = {name: {"status": "pending", "iterations": 0, **times} for name in PHASES}
+    unknown = dict.fromkeys(("pr_url", "pr_number", "last_reviewed_at"))
+    named = {"feature": feature, "feature_title": title, "branch": branch}
+    begun = {
+        "created_at": at,
+        "updated_at": at,
+        "current_phase": PHASES[0],
+        "status": "in_progress",
+    }
+    return State.of_json({**named, **begun, "phases": phases, "escalations": [], **unknown})
 
 
 def new_status(phase: PhaseName) -> StatusFile:
     """The details of a phase that has not begun."""
-    return StatusFile.of_json(
-        {
-            "phase": phase,
-            "status": "pending",
-            "iterations": 0,
-            "max_iterations": MOST_ITERATIONS,
-            "current_feedback": None,
-            "history": [],
-        }
-    )
+    data: dict[str, Any] = {"phase": phase, "status": "pending", "iterations": 0}
+    data |= {"max_iterations": MOST_ITERATIONS, "current_feedback": None, "history": []}
+    return StatusFile.of_json(data)
 
 
 def phases_after(phase: PhaseName) -> tuple[PhaseName, ...]:
