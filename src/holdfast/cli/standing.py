@@ -217,7 +217,7 @@ def start_following(app: App, view: ProjectView, name: str) -> tuple[ProjectView
             hint=f"Find out why: {shlex.join(['holdfast', 'why', name])}",
         )
     key = matching.by_plan(name)
-    ledger.follow(place.store, name, key, name, follows=True)
+    ledger.ignore(place.store, key, name, ignored=False, plan=name)
     view = app.change()
     workflow = next((workflow for workflow in view.workflows if workflow.source == name), None)
     if workflow is None or workflow.standing != "active":
@@ -250,7 +250,7 @@ def unfollow(app: App, path: str) -> None:
             f"{name} is not followed, so nothing was changed",
             hint=f"What is understood of it: {shlex.join(['holdfast', 'why', name])}",
         )
-    ledger.follow(view.place.store, name, key, called, follows=False)
+    ledger.ignore(view.place.store, key, called, ignored=True, plan=name)
     again = f"Follow it again: {shlex.join(['holdfast', 'follow', name])}"
     if workflow:
         sync.put_down(view, workflow)

@@ -88,6 +88,14 @@ class Ledger(BaseModel):
         if self.newer:
             raise NewerRecord(self.newer)
 
+    def note(self, key: str, by: Callable[[Notes], Notes]) -> None:
+        """Update the notes of the workflow *key*."""
+        before = self.workflows.get(key, {})
+        after = by(before)
+        if after != before:
+            self.workflows.pop(key, None)  # keep the latest last
+            self.workflows[key] = after
+
     def encode(self) -> bytes:
         content = {
             **self.model_dump(),
@@ -178,29 +186,19 @@ def tell_later(store: Store, lines: Sequence[str]) -> None:
         change(store, lambda record: record.notices.extend(lines))
 
 
-def ignore(store: Store, key: str, name: str, *, ignored: bool) -> None:
-    """Leave a workflow alone: it is neither saved nor restored until it is resumed."""
+def ignore(store: Store, key: str, name: str, *, ignored: bool, plan: str = "") -> None:
+    """Leave a workflow alone, so that it is neither saved nor restored; or do so no longer.
+
+    Its *plan*, where one is given, is followed in every session while it is not ignored.
+    """
 
     def by(record: Ledger) -> None:
+        record.followed = [path for path in record.followed if path != plan]
         if ignored:
             record.ignored[key] = name
         else:
             record.ignored.pop(key, None)
-
-    with store.lock(COMMAND_WAIT):
-        change(store, by)
-
-
-def follow(store: Store, path: str, key: str, name: str, *, follows: bool) -> None:
-    """Follow the plan at *path*, whose workflow is *key*, in every session; or leave it alone in all."""
-
-    def by(record: Ledger) -> None:
-        others = [other for other in record.followed if other != path]
-        record.followed = [*others, path] if follows else others
-        if follows:
-            record.ignored.pop(key, None)
-        else:
-            record.ignored[key] = name
+            record.followed += [plan] if plan else []
 
     with store.lock(COMMAND_WAIT):
         change(store, by)
@@ -222,13 +220,4 @@ def update_notes(store: Store, key: str, wait: float, by: Callable[[Notes], Note
 
 def put_notes(store: Store, key: str, by: Callable[[Notes], Notes]) -> Notes:
     """Update the notes of *key* while holding the project lock."""
-    return change(store, lambda record: note(record, key, by)).workflows.get(key, {})
-
-
-def note(record: Ledger, key: str, by: Callable[[Notes], Notes]) -> None:
-    """Update the notes of *key* in *record* with *by*."""
-    before = record.workflows.get(key, {})
-    after = by(before)
-    if after != before:
-        record.workflows.pop(key, None)  # keep the latest last
-        record.workflows[key] = after
+    return change(store, lambda record: record.note(key, by)).workflows.get(key, {})

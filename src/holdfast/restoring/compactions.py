@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, field_serializer
 
@@ -23,7 +23,7 @@ from holdfast import clock
 from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.records import ledger, sessionlog
 from holdfast.records.ledger import Notes
-from holdfast.records.sessionlog import LogLine, Marks
+from holdfast.records.sessionlog import LogLine
 from holdfast.restoring import summary
 from holdfast.restoring.summary import Fact
 from holdfast.text.plaintext import one_line
@@ -125,11 +125,17 @@ class _Entry(BaseModel):
         """Count the restores of *workflow* that were noted since the entry was written."""
         if place.user_folder is None:
             return
-        restores, self.restores_counted = _restores(place.user_folder, self.restores_counted)
-        for restore in restores:
-            is_older = _is_another(restore.created_at, restore.at, workflow, place)
-            if restore.workflow == workflow.key and not is_older:
-                self.add(restore.session, "starts")
+        log = restores_in(place.user_folder)
+        lines, self.restores_counted = sessionlog.added(log, self.restores_counted, [_RESTORED])
+        for line in lines:
+            match line:
+                case {
+                    "at": str(at),
+                    "workflow": workflow.key,
+                    "session": str(session),
+                    "created_at": str(created_at),  # of the workflow; empty while it is not saved
+                } if not _is_another(created_at, at, workflow, place):
+                    self.add(session, "starts")
 
     def encode(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_defaults=True)
@@ -139,26 +145,9 @@ class _Entry(BaseModel):
 # them along: so a restore neither waits for a lock nor rewrites a file.
 
 
-class Restore(NamedTuple):
-    """A line."""
-
-    at: str
-    workflow: str  # its key
-    session: str
-    created_at: str  # of the workflow; empty while it is not saved
-
-
 def restores_in(folder: str) -> str:
     """The log of restores in *folder*, the one that the user's folder has for the project."""
     return os.path.join(folder, "compactions.jsonl")
-
-
-def _restores(folder: str, upto: Marks) -> tuple[list[Restore], dict[str, int]]:
-    """The restores logged after *upto*, and the log's new end."""
-    lines, upto = sessionlog.added(restores_in(folder), upto, [_RESTORED])
-    rows = [[line.get(field) for field in Restore._fields] for line in lines]
-    found = [Restore(*map(str, row)) for row in rows if all(isinstance(text, str) for text in row)]
-    return found, upto
 
 
 def survived(place: Place, workflow: Workflow) -> Survived:

@@ -257,7 +257,7 @@ def fold(
         for workflow in (chosen, *others):  # a command has changed it since the others were found
             own = _lines_of(workflow, lines, place, chosen)
             if own or workflow is chosen:
-                ledger.note(record, workflow.key, partial(_with_lines, place, workflow, own))
+                record.note(workflow.key, partial(_with_lines, place, workflow, own))
         if lines and session:
             record.folded.pop(session, None)  # keep the latest last
             record.folded[session] = upto
