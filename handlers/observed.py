@@ -50,10 +50,10 @@ def handle(
         case Subagent():
             records = [*_subagent(event)]
             if records == [{"listed": []}]:
-                from holdfast.workflows import observed  # noqa: PLC0415  # seldom needed
+                from holdfast.workflows import activity  # noqa: PLC0415  # seldom needed
 
                 # It comes with every compaction, by the summariser. Noted, it would outdate what is prepared.
-                known = observed.activity(surroundings.state_dir, session, clock.now())
+                known = activity.session_activity(surroundings.state_dir, session, clock.now())
                 records = records if known.running() else []
         case ToolDone() if event.error is not None and event.tool != "Bash":
             pass  # it has done nothing

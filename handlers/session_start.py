@@ -24,7 +24,7 @@ from holdfast.records import sessionlog
 from holdfast.records.sessionlog import DELIVERED, OFFERED, LogLine
 from holdfast.restoring import compactions, delivery, guidance, restore, watching
 from holdfast.restoring.delivery import Delivery
-from holdfast.restoring.reading import ONLY_NAMED, Plan
+from holdfast.restoring.reading import ONLY_NAMED, Reading
 from holdfast.text.plaintext import counted
 from holdfast.workflows import sync
 from holdfast.workflows.selection import Choice, origin
@@ -203,10 +203,10 @@ def restoration(
 ) -> Decision:
     """What a session is told that gets *chosen* wholly. Writes nothing."""
     plan = restore.reading_of(view, chosen, source)
-    marks = {item.real: mark for item in plan.items if (mark := item.mark)}
+    now = {item.real: known for item in plan.items if (known := item.fingerprint)}
     changed, opened = set[str](), frozenset[str]()
     if before and before.workflow == chosen.key:
-        changed = {real for real, mark in marks.items() if before.marks.get(real, mark) != mark}
+        changed = {real for real in now if before.fingerprints.get(real, now[real]) != now[real]}
         opened = before.opened - changed
     text = restore.text(view, chosen, source, plan, changed)
     verb = _VERBS.get(source, "restored")
@@ -219,7 +219,7 @@ def restoration(
         root=view.root,
         workflow=chosen.key,
         name=chosen.name,
-        marks=marks,
+        fingerprints=now,
         unread={item.real: item.path for item in plan.items if item.can_be_opened},
         state=str(view.place.root / state) if state else "",
         opened=opened,
@@ -242,7 +242,7 @@ def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) ->
         sessionlog.observe(surroundings, session, clock.now(), {"restarted": event.source})
 
 
-def _sent(plan: Plan) -> list[str]:
+def _sent(plan: Reading) -> list[str]:
     count = sum(item.parts is not None for item in plan.items)
     files, parts = counted(len(plan.items), "file"), counted(len(plan.parts), "part")
     lines = [f"reading: {count} of {files} in {parts}"]

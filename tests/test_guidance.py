@@ -12,7 +12,7 @@ from holdfast.config.capabilities import USUAL
 from holdfast.formats.engine.workflow import Briefing
 from holdfast.restoring import guidance
 from holdfast.restoring.guidance import HEAD, Situation
-from holdfast.restoring.reading import Item, Plan
+from holdfast.restoring.reading import Item, Reading
 from holdfast.restoring.summary import facts_of
 from holdfast.text.plaintext import NOTE_LIMIT, clean, one_line, shorten
 from holdfast.text.room import units
@@ -43,7 +43,7 @@ def test_guidance_is_never_over_its_budget(briefing: Briefing, others: list[str]
     items = [Item(path) for path in briefing.reading]
     text = guidance.for_model(
         briefing,
-        Situation("compact", Plan(items, []), observed=others, others=others, remarks=others),
+        Situation("compact", Reading(items, []), observed=others, others=others, remarks=others),
     )
     assert units(text) <= USUAL.room.most
     head = shorten(text, HEAD)
@@ -109,7 +109,10 @@ def test_the_wording_is_that_of_facts(tmp_path: Path) -> None:
         kept_with=("holdfast phase next", "holdfast remind", "holdfast context"),
         ended_with="holdfast complete",
     )
-    plan = Plan([Item("docs/auth.md", str(there)), Item("docs/gone.md", trouble="missing")], [])
+    plan = Reading(
+        [Item("docs/auth.md", str(there)), Item("docs/gone.md", trouble="missing")],
+        [],
+    )
     seen = ["Open tasks: Write"]
     situation = Situation("compact", plan, observed=seen, others=["Other: phase 1/2"])
     text = guidance.for_model(briefing, situation)
@@ -196,7 +199,7 @@ def test_what_was_lost_keeps_the_budget_and_no_reminder_is_gone(
     facts = facts_of(briefing)
     lost = data.draw(st.lists(st.sampled_from(facts), unique=True))
     items = [Item(path) for path in briefing.reading]
-    text = guidance.for_model(briefing, Situation("compact", Plan(items, []), lost=lost))
+    text = guidance.for_model(briefing, Situation("compact", Reading(items, []), lost=lost))
     assert units(text) <= USUAL.room.most
     head = shorten(text, HEAD)
     assert bool(lost) == ("\nThe last summary that was checked did not keep: " in head)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.config.capabilities import USUAL
-from holdfast.restoring.reading import Budget, Item, Plan, plan, resolve
+from holdfast.restoring.reading import Budget, Item, Reading, plan, resolve
 from holdfast.text.plaintext import clean, quoted
 from holdfast.text.room import Room, units
 from parts import put_together
@@ -18,7 +18,7 @@ from parts import put_together
 BUDGET = Budget(parts=12, a_file=60_000)
 
 
-def planned(root: Path, files: dict[str, str], budget: Budget = BUDGET) -> Plan:
+def planned(root: Path, files: dict[str, str], budget: Budget = BUDGET) -> Reading:
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8", newline="")

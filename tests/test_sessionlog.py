@@ -54,7 +54,7 @@ def paths(lines: Iterable[Mapping[str, object]]) -> list[object]:
     return [line["file"] for line in lines]
 
 
-def unfolded(here: Surroundings, upto: sessionlog.Marks | None = None) -> list[object]:
+def unfolded(here: Surroundings, upto: sessionlog.Offsets | None = None) -> list[object]:
     return paths(sessionlog.unfolded(here.state_dir, "s", upto or {})[0])
 
 
@@ -108,7 +108,7 @@ def test_many_processes_add_while_it_is_rotated(here: Surroundings, log: Path) -
     command = [sys.executable, "-c", ADD, here.state_dir or ""]
     running = [subprocess.Popen([*command, str(who), "500"]) for who in range(8)]
     seen: list[object] = []
-    upto: sessionlog.Marks = {}
+    upto: sessionlog.Offsets = {}
     filled: list[float] = []
     while any(process.poll() is None for process in running):
         lines, upto = sessionlog.unfolded(here.state_dir, "s", upto)

@@ -12,7 +12,7 @@ from deadly import ARMED
 from holdfast.config.settings import Settings
 from holdfast.files.store import Store
 from holdfast.formats.engine.format import Changed
-from holdfast.formats.engine.looking import Unusable
+from holdfast.formats.engine.loading import Unusable
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.orchestrator import files
 from holdfast.formats.orchestrator.files import StateFile

@@ -33,7 +33,7 @@ from holdfast.restoring import restore
 from holdfast.restoring.reading import resolve
 from holdfast.text.plaintext import counted, one_line
 from holdfast.text.room import pad
-from holdfast.workflows import observed, sync
+from holdfast.workflows import activity, sync
 from holdfast.workflows.sync import ProjectView
 
 
@@ -120,7 +120,7 @@ def show(app: App, name: str | None, as_json: bool) -> None:
     _section("required reading", reading)
     _section("key reminders", briefing.reminders)
     _section("context", [f"{key}: {as_text(value)}" for key, value in briefing.context])
-    _section("observed", observed.in_words(seen, view.place.now, _ALL))
+    _section("observed", activity.in_words(seen, view.place.now, _ALL))
     terminal.line(f"state: {briefing.state_path or 'not saved yet'}")
 
 

@@ -2,7 +2,7 @@
 
 Rule 1: a line is added with a single write and never changed. Twelve hooks at once need no lock, and one that
         is killed leaves at most a torn line, which readers skip.
-Rule 2: whoever folds lines into the project record saves there, in the same write, how far it has read (`Marks`).
+Rule 2: whoever folds lines into the project record saves there, in the same write, how far it has read (`Offsets`).
         So a fold that is killed is repeated as a whole, and no line is folded twice.
 Rule 3: a log of more than 1 MB is rotated to `.1`, over the one before, and both are read; a late writer adds to `.1`.
         So at least the last megabyte counts, thousands of lines: what is older is forgotten.
@@ -39,7 +39,7 @@ _MOST = 16 * LARGEST  # bytes of a file that are read
 _FIRST_LINE = 200  # bytes in which the version stands
 _KEPT_FOR = 30 * 24 * 3600  # seconds after the last use
 
-# What a session works on, and what it was seen doing; see `workflows.observed`.
+# What a session works on, and what it was seen doing; see `workflows.activity`.
 ON = "on"
 OF_WORKFLOW = ("file", "check")
 OF_SESSION = ("task", "agent", "listed", "todos", "restarted")
@@ -53,7 +53,7 @@ LATE = ("due", "told", "compaction", "transcript")
 
 Line = Mapping[str, object]
 # How far a log and the rotated one were read, by what their first lines call them: inodes are used again.
-Marks = Mapping[str, int]
+Offsets = Mapping[str, int]
 # To be added later: the path of the log, the kind of the line, its fields.
 LogLine = tuple[str, str, Mapping[str, object]]
 
@@ -213,7 +213,7 @@ def last(data: bytes, *kinds: str) -> dict[str, object]:
 
 
 def added(
-    path: str, upto: Marks, kinds: Iterable[str]
+    path: str, upto: Offsets, kinds: Iterable[str]
 ) -> tuple[list[dict[str, object]], dict[str, int]]:
     """Lines of *kinds* that were added to the log at *path* after *upto*, and how far that is."""
     files = _files(path)
@@ -267,7 +267,7 @@ def observe(surroundings: Surroundings, session: str | None, now: datetime, *rec
 
 
 def unfolded(
-    state_dir: str | None, session: str | None, upto: Marks
+    state_dir: str | None, session: str | None, upto: Offsets
 ) -> tuple[list[Line], dict[str, int]]:
     """Edits and checks of *session* after *upto*, and how far that is.
 

@@ -27,7 +27,7 @@ class Delivery(NamedTuple):
     root: str
     workflow: str  # its key
     name: str
-    marks: Mapping[str, str]  # by real path: each required file's fingerprint
+    fingerprints: Mapping[str, str]  # by real path: each required file's fingerprint
     unread: Mapping[str, str]  # files that the agent must open, real path -> path as written
     sent: Mapping[str, tuple[int, int]]  # real path -> the first and the last part
     withheld: Mapping[str, str]  # real path -> why it was not sent
@@ -68,7 +68,7 @@ class Delivery(NamedTuple):
 
 
 _TEXTS = ("root", "workflow", "name", "state")
-_BY_FILE = ("marks", "unread", "withheld", "sent")
+_BY_FILE = ("fingerprints", "unread", "withheld", "sent")
 
 
 def recall(state_dir: str | None, session: str | None) -> Delivery | None:
@@ -83,7 +83,7 @@ def recall(state_dir: str | None, session: str | None) -> Delivery | None:
         root=kept["root"],
         workflow=kept["workflow"],
         name=kept["name"],
-        marks=_texts(kept["marks"]),
+        fingerprints=_texts(kept["fingerprints"]),
         unread=_texts(kept["unread"]),
         sent=dict(_spans(kept["sent"])),
         withheld=_texts(kept["withheld"]),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from holdfast.config.capabilities import USUAL
 from holdfast.formats.engine.workflow import Briefing, as_text
 from holdfast.patterns import pattern
-from holdfast.restoring.reading import FOLDER, MISSING, NOTHING_REQUIRED, OUTSIDE, Item, Plan, span
+from holdfast.restoring.reading import FOLDER, MISSING, OUTSIDE, Item, Reading, span
 from holdfast.restoring.summary import LONGEST, REMINDER, Fact, text_of
 from holdfast.text.plaintext import NOTE_LIMIT, counted, fitted, one_line, shorten
 from holdfast.text.room import Room, units
@@ -45,7 +45,7 @@ class Situation(NamedTuple):
     """What guidance contains besides the briefing."""
 
     arrival: str  # compact, resume, fork, or "now" for a preview
-    plan: Plan = NOTHING_REQUIRED  # the required reading
+    plan: Reading = Reading((), ())  # the required reading
     changed: Collection[str] = ()  # real paths of files that changed since the last restore
     observed: Sequence[str] = ()  # what hooks saw the session do, one line each
     others: Sequence[str] = ()  # one line each
@@ -222,7 +222,7 @@ def _comes_next(briefing: Briefing) -> str:
     return _BLOCKED if briefing.status == "blocked" else ""
 
 
-def _reading_steps(plan: Plan) -> Iterator[str]:
+def _reading_steps(plan: Reading) -> Iterator[str]:
     """The agent's remaining steps for the required reading."""
     count = len(plan.parts)
     if count:

@@ -66,7 +66,7 @@ class Item(NamedTuple):
         return self.trouble == NOT_TEXT and not self.real.lower().endswith(_SHOWN_BY_READ)
 
     @property
-    def mark(self) -> str:
+    def fingerprint(self) -> str:
         """The file's digest, sent or not; for a very long file, its size and time."""
         if self.digest or self.trouble in {MISSING, OUTSIDE}:
             return self.digest
@@ -84,15 +84,12 @@ def span(parts: tuple[int, int]) -> str:
     return f"part {first}" if first == last else f"parts {first} to {last}"
 
 
-class Plan(NamedTuple):
+class Reading(NamedTuple):
     """All required files of one workflow, and the parts that their text is sent in."""
 
     items: Sequence[Item]
     parts: Sequence[str]
     inline: bool = False  # the one part comes with the guidance
-
-
-NOTHING_REQUIRED = Plan((), ())
 
 
 class Budget(NamedTuple):
@@ -144,7 +141,7 @@ def _obstacle(real: str, allowed: Sequence[str], inputs: Inputs) -> str:
     return "" if inputs.is_file(real) else "not a file"
 
 
-def plan(items: Sequence[Item], budget: Budget, workflow: str) -> Plan:
+def plan(items: Sequence[Item], budget: Budget, workflow: str) -> Reading:
     """The texts of *items* within the budget: whole files only, and a later, smaller one may still fit."""
     packer = _Packer(budget.parts, f'{_HEADING}"{one_line(workflow, 120)}".', budget.room)
     planned = []
@@ -159,7 +156,7 @@ def plan(items: Sequence[Item], budget: Budget, workflow: str) -> Plan:
             NO_ROOM if budget.inline else f"over the budget of {counted(budget.parts, 'part')}"
         )
         planned.append(sent._replace(parts=held_by, trouble="" if held_by else no_room))
-    return Plan(planned, packer.render(), budget.inline)
+    return Reading(planned, packer.render(), budget.inline)
 
 
 class _Text(NamedTuple):
@@ -217,7 +214,7 @@ def _is_text(text: str) -> bool:
     return "\0" not in text and len(_CONTROL.findall(text)) * 50 <= len(text)
 
 
-class _Row(NamedTuple):
+class _Line(NamedTuple):
     """A line of a file, or a piece of a line too long for one part."""
 
     number: int
@@ -229,7 +226,7 @@ class _Piece(NamedTuple):
     """Rows of one file that go into one part."""
 
     item: Item
-    rows: list[_Row]
+    rows: list[_Line]
     of: int  # lines that the file has
     fence: str
 
@@ -289,13 +286,13 @@ class _Packer:
     def add(self, item: Item, text: _Text) -> tuple[int, int] | None:
         """The parts that the file went into; None when it does not fit, and nothing changed."""
         room, lines = self._room, len(text.lines)
-        widest = _Piece(item, [_Row(lines, "", f"characters {10**7}-{10**7}")], lines, text.fence)
+        widest = _Piece(item, [_Line(lines, "", f"characters {10**7}-{10**7}")], lines, text.fence)
         frame = room.taken(widest.render(_WIDEST, _WIDEST) + BETWEEN)
         if room.most - frame < _LEAST:
             return None
         parts, left = [list(part) for part in self._parts], self._left
         first, piece = 0, None
-        for row in _rows(text.lines, room.resized(room.most - frame)):
+        for row in _lines(text.lines, room.resized(room.most - frame)):
             needed = room.taken(row.text) + 1
             # What had to be cut is a piece of its own.
             if piece is None or row.cut or piece.rows[0].cut or needed > left:
@@ -321,11 +318,11 @@ class _Packer:
         ]
 
 
-def _rows(lines: Sequence[str], room: Room) -> Iterator[_Row]:
+def _lines(lines: Sequence[str], room: Room) -> Iterator[_Line]:
     longest = room.most
     for number, line in enumerate(lines, 1):
         if room.taken(line) <= longest:
-            yield _Row(number, line)
+            yield _Line(number, line)
             continue
         begin = 0
         while begin < len(line):
@@ -334,5 +331,5 @@ def _rows(lines: Sequence[str], room: Room) -> Iterator[_Row]:
             while (over := room.taken(line[begin:end]) - longest) > 0:
                 end -= max(1, over // room.widest)
             cut = f"characters {begin + 1}-{min(end, len(line))}"
-            yield _Row(number, line[begin:end], cut)
+            yield _Line(number, line[begin:end], cut)
             begin = end

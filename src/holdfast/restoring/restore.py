@@ -17,12 +17,12 @@ from holdfast.restoring.reading import (
     OUTSIDE,
     Budget,
     Item,
-    Plan,
+    Reading,
     resolve,
     span,
 )
 from holdfast.text.room import Room
-from holdfast.workflows import observed
+from holdfast.workflows import activity
 from holdfast.workflows.sync import ProjectView
 
 _NAMED = 8  # other workflows; the rest are counted
@@ -42,7 +42,7 @@ def depth(view: ProjectView, source: str) -> str:
     return "line" if len(active) > 1 else "full"
 
 
-def reading_of(view: ProjectView, workflow: Workflow, arrival: str) -> Plan:
+def reading_of(view: ProjectView, workflow: Workflow, arrival: str) -> Reading:
     """The required reading of *workflow*: in parts where the session begins so that they are sent."""
     settings, briefing = view.place.settings, workflow.briefing
     inputs = view.place.store.inputs
@@ -55,11 +55,11 @@ def reading_of(view: ProjectView, workflow: Workflow, arrival: str) -> Plan:
         for item in items
     ]
     if settings.reading != "send" or arrival not in SENT_AT:
-        return Plan(items, [])
+        return Reading(items, [])
     if not view.capabilities.parts:
         return _inlined(view, workflow, arrival, items)
     if not view.state_dir:
-        return Plan(items, [])  # without a user folder, no parts can be prepared for the hooks
+        return Reading(items, [])  # without a user folder, no parts can be prepared for the hooks
     budget = Budget(settings.parts, settings.file_budget, view.capabilities.room)
     return reading.plan(items, budget, briefing.name)
 
@@ -68,9 +68,9 @@ def reading_of(view: ProjectView, workflow: Workflow, arrival: str) -> Plan:
 _FOR_EACH_FILE, _FOR_ALL = 160, 500
 
 
-def _inlined(view: ProjectView, workflow: Workflow, arrival: str, items: Sequence[Item]) -> Plan:
+def _inlined(view: ProjectView, workflow: Workflow, arrival: str, items: Sequence[Item]) -> Reading:
     """The whole files that fit after the guidance."""
-    room, bare = view.capabilities.room, Plan(items, [])
+    room, bare = view.capabilities.room, Reading(items, [])
     without = text(view, workflow, arrival, bare)
     grown = room.taken(without) + _FOR_EACH_FILE * len(items) + _FOR_ALL
     left = room.resized(room.most - min(grown, _guidance_in(room).most) - len(BETWEEN))
@@ -84,7 +84,11 @@ def _guidance_in(room: Room) -> Room:
 
 
 def text(
-    view: ProjectView, workflow: Workflow, arrival: str, plan: Plan, changed: Collection[str] = ()
+    view: ProjectView,
+    workflow: Workflow,
+    arrival: str,
+    plan: Reading,
+    changed: Collection[str] = (),
 ) -> str:
     """The guidance for *workflow*, with one line for each other workflow.
 
@@ -107,7 +111,7 @@ def text(
         arrival,
         plan,
         changed=changed,
-        observed=observed.in_words(view.observed(workflow), view.place.now, _ROOM),
+        observed=activity.in_words(view.observed(workflow), view.place.now, _ROOM),
         others=named,
         root="" if here else view.root,
         remarks=[*cautions(view, workflow), *view.notes],
@@ -173,5 +177,5 @@ def reading_status(view: ProjectView, workflow: Workflow) -> ReadingStatus:
 def _delivered(item: Item, last: Delivery) -> FileStatus:
     parts = last.sent.get(item.real)
     reason = last.withheld.get(item.real, item.trouble or "required only since the last restore")
-    changed = last.marks.get(item.real, item.mark) != item.mark
+    changed = last.fingerprints.get(item.real, item.fingerprint) != item.fingerprint
     return FileStatus(item.path, parts, "" if parts else reason, item.real in last.opened, changed)

@@ -26,7 +26,7 @@ from holdfast.formats.engine.workflow import CandidatePlan, Place, Survey, Workf
 from holdfast.records import hooklog, ledger, sessionlog
 from holdfast.records import session as sessions
 from holdfast.records.session import Session
-from holdfast.workflows import observed
+from holdfast.workflows import activity
 from holdfast.workflows.selection import Choice, Circumstances, choose
 
 _MOST_BEFORE = 50  # workflows remembered for a session
@@ -109,7 +109,7 @@ class ProjectView:
     def observed(self, workflow: Workflow) -> dict[str, Any]:
         """What was seen of *workflow* and of this session, also what is not folded yet."""
         chosen = self.choice().chosen
-        return observed.facts_now(self.place, workflow, chosen, self.state_dir, self.session)
+        return activity.facts_now(self.place, workflow, chosen, self.state_dir, self.session)
 
     def elsewhere(self, workflow: Workflow) -> str:
         """A line saying that another session works on *workflow* too; empty if none does."""
@@ -135,8 +135,8 @@ class ProjectView:
     def worked_elsewhere(self) -> bool:
         """Whether observations that are not folded yet belong to a workflow that is not in this view."""
         known = {(self.root, workflow.key) for workflow in self.workflows}
-        lines = observed.unfolded(self.place, self.state_dir, self.session)
-        were = [observed.was_on(line) for line in lines]
+        lines = activity.unfolded(self.place, self.state_dir, self.session)
+        were = [activity.was_on(line) for line in lines]
         return any(on is None or (on[0] == self.root and on not in known) for on in were)
 
 
@@ -306,7 +306,7 @@ def fold(view: ProjectView, wait: float) -> None:
     chosen = view.choice(view.only or "").chosen
     if chosen is None:
         return
-    if not view.only or observed.unfolded(view.place, view.state_dir, view.session):
+    if not view.only or activity.unfolded(view.place, view.state_dir, view.session):
         _observe(view, chosen, wait)
 
 
@@ -317,7 +317,7 @@ def _observe(view: ProjectView, workflow: Workflow, wait: float) -> None:
         return
     try:
         if not _waits_for_a_format(view):
-            observed.fold(view.place, view.workflows, workflow, view.state_dir, view.session, wait)
+            activity.fold(view.place, view.workflows, workflow, view.state_dir, view.session, wait)
     except NewerRecord:
         return  # the notes report it
     except HoldfastError as error:
@@ -329,8 +329,8 @@ def _observe(view: ProjectView, workflow: Workflow, wait: float) -> None:
 
 def _waits_for_a_format(view: ProjectView) -> bool:
     """Whether something was observed of a workflow whose format cannot be read now."""
-    lines = observed.unfolded(view.place, view.state_dir, view.session)
-    keys = (on[1] for on in map(observed.was_on, lines) if on)
+    lines = activity.unfolded(view.place, view.state_dir, view.session)
+    keys = (on[1] for on in map(activity.was_on, lines) if on)
     return any(format_of_key(key) in view.failures for key in keys)
 
 

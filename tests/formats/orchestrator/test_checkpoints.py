@@ -11,8 +11,8 @@ import pytest
 from surveying import surveyed
 
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateLocked, StateUnreadable
-from holdfast.formats.engine import looking
-from holdfast.formats.engine.looking import Unusable
+from holdfast.formats.engine import loading
+from holdfast.formats.engine.loading import Unusable
 from holdfast.formats.orchestrator import briefing, checkpoints, files
 from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.formats.orchestrator.model import State
@@ -65,7 +65,7 @@ def work(project: Project, iteration: int, **section: Any) -> None:
 
 def restored_by(project: Project) -> str:
     """The line that a reader of the damaged state gets."""
-    (line,) = looking.unreadable(place(project).store, [run_of(project)], ())
+    (line,) = loading.unreadable(place(project).store, [run_of(project)], ())
     return line
 
 

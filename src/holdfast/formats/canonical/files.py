@@ -22,7 +22,7 @@ from holdfast.files.store import Store
 from holdfast.formats.canonical.model import State, blank, has_shape, is_nameless, short_digest
 from holdfast.formats.canonical.sources import Candidate, Looked
 from holdfast.formats.canonical.sources.claude_local import plan_among, read_local
-from holdfast.formats.engine.looking import FileKind, LoadedFile, Unusable
+from holdfast.formats.engine.loading import FileKind, LoadedFile, Unusable
 from holdfast.patterns import pattern
 
 # States lie in untracked/workflow-state/<slug>/state-<slug>-<start>.json.

@@ -33,7 +33,7 @@ from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.canonical.view import Merged, View
 from holdfast.formats.engine.document import Document, encoded, quoted
 from holdfast.formats.engine.format import StateFormat
-from holdfast.formats.engine.looking import LoadedFile
+from holdfast.formats.engine.loading import LoadedFile
 from holdfast.formats.engine.workflow import (
     Briefing,
     CandidatePlan,

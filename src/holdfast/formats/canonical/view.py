@@ -23,7 +23,7 @@ from holdfast.formats.canonical.matching import Declared, Matched
 from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.model import LastStatement, State
 from holdfast.formats.canonical.sources import Candidate, Declaration, Looked, PlanPhase
-from holdfast.formats.engine.looking import Found, Unusable, standing_by_age, unreadable
+from holdfast.formats.engine.loading import Found, Unusable, standing_by_age, unreadable
 from holdfast.formats.engine.workflow import BY_HAND, CandidatePlan, Place, Standing
 from holdfast.records import ledger
 from holdfast.records.ledger import Ledger

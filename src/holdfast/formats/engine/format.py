@@ -45,7 +45,7 @@ from holdfast.files import together
 from holdfast.files.regular import decode_json
 from holdfast.files.store import COMMAND_WAIT, LARGEST, Store
 from holdfast.formats import signs
-from holdfast.formats.engine import looking
+from holdfast.formats.engine import loading
 from holdfast.formats.engine.document import (
     EXACT,
     Document,
@@ -55,7 +55,7 @@ from holdfast.formats.engine.document import (
     odd_values,
     strictly,
 )
-from holdfast.formats.engine.looking import (
+from holdfast.formats.engine.loading import (
     E,
     F,
     LoadedFile,
@@ -346,7 +346,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         known = {store.root / path for path, version in self._broken(found) if not version}
         unusable = [file for file in found.unusable if file.path not in known]
         files = [file for entry in self.listed(found) for file in self.files(entry)]
-        return looking.unreadable(store, files, unusable)
+        return loading.unreadable(store, files, unusable)
 
     # Changing.
 
@@ -364,7 +364,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             after = move(self.subject(entry), iso_time(place.now), *arguments, **named)
             changed = self.put(place, entry.path, after, entry)
             self.follow(place, entry, changed, move, named)
-            unreadable = looking.unreadable(place.store, self.files(entry), ())
+            unreadable = loading.unreadable(place.store, self.files(entry), ())
             return Changed(changed, (*lines, *unreadable), entry)
 
     def touch(self, place: Place, workflow: Workflow) -> None:

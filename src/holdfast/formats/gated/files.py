@@ -20,7 +20,7 @@ from holdfast import clock
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
 from holdfast.files.store import Store
 from holdfast.formats.engine.document import moment, quoted
-from holdfast.formats.engine.looking import D, FileKind, Found, K, LoadedFile, Unusable, error_of
+from holdfast.formats.engine.loading import D, FileKind, Found, K, LoadedFile, Unusable, error_of
 from holdfast.formats.gated.machine import Content, contradictions
 from holdfast.formats.gated.model import (
     PHASES,

@@ -26,7 +26,7 @@ from holdfast.files.store import LARGEST, Store
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import encoded, iso_time, objections
 from holdfast.formats.engine.format import Changed, StateFormat
-from holdfast.formats.engine.looking import LoadedFile, Unusable
+from holdfast.formats.engine.loading import LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.gated import briefing, files, moves
 from holdfast.formats.gated.files import Feature, FoundFeatures

@@ -31,7 +31,7 @@ from holdfast.errors import IllegalMove, StateUnreadable
 from holdfast.files import git
 from holdfast.files.store import COMMAND_WAIT, Store
 from holdfast.formats.engine.document import iso_time, moment
-from holdfast.formats.engine.looking import Unusable
+from holdfast.formats.engine.loading import Unusable
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.gated import files
 from holdfast.formats.gated.files import Feature

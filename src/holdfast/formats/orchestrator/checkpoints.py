@@ -30,7 +30,7 @@ from holdfast.files.regular import read_file
 from holdfast.files.store import LARGEST, Store
 from holdfast.formats.engine.document import iso_time
 from holdfast.formats.engine.format import Changed
-from holdfast.formats.engine.looking import Unusable, error_of, unreadable
+from holdfast.formats.engine.loading import Unusable, error_of, unreadable
 from holdfast.formats.engine.moves import move
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.orchestrator import briefing, files, learnings

@@ -23,7 +23,7 @@ from holdfast import clock
 from holdfast.errors import IllegalMove, StateUnreadable
 from holdfast.files.store import Store
 from holdfast.formats.engine.document import moment
-from holdfast.formats.engine.looking import FileKind, LoadedFile, Unusable
+from holdfast.formats.engine.loading import FileKind, LoadedFile, Unusable
 from holdfast.formats.orchestrator.model import State, has_shape, is_old
 
 FOLDER = ".claude"
@@ -76,7 +76,7 @@ KIND = FileKind(
     StateFile,
     has_shape,
     "orchestrator.start_time",
-    marks=("orchestrator", "completed_tasks", "pending_tasks"),
+    key_fields=("orchestrator", "completed_tasks", "pending_tasks"),
 )
 
 

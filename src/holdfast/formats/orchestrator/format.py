@@ -22,7 +22,7 @@ from holdfast.files.store import COMMAND_WAIT, Store
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import iso_time, quoted, required_fields
 from holdfast.formats.engine.format import Changed, StateFormat
-from holdfast.formats.engine.looking import Found, Unusable, error_of
+from holdfast.formats.engine.loading import Found, Unusable, error_of
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Survey, Workflow
 from holdfast.formats.orchestrator import briefing, files, learnings, limits, model, moves, tasks
 from holdfast.formats.orchestrator.files import StateFile

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.files.store import Store
 from holdfast.formats.engine.document import moment
-from holdfast.formats.engine.looking import (
+from holdfast.formats.engine.loading import (
     FileKind,
     Found,
     LazyFile,
@@ -333,7 +333,7 @@ KIND = FileKind(
     "created_at",
     Row,
     LazyStateFile,
-    marks=("workflow_id", "workflow_type", "status"),
+    key_fields=("workflow_id", "workflow_type", "status"),
 )
 
 

@@ -27,7 +27,7 @@ from holdfast.formats.engine.document import (
     update_index,
 )
 from holdfast.formats.engine.format import StateFormat
-from holdfast.formats.engine.looking import LoadedFile, Unusable
+from holdfast.formats.engine.loading import LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Report, Standing, Workflow
 from holdfast.formats.pipeline import definitions, files, logs, moves, progress
 from holdfast.formats.pipeline.definitions import BUILT_IN, ENDINGS, FOLDER, GENERATION, PLANNING

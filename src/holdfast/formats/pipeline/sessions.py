@@ -26,7 +26,7 @@ from holdfast.files.regular import read_file
 from holdfast.files.store import Store, remove
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import encoded, iso_time
-from holdfast.formats.engine.looking import Unusable, error_of
+from holdfast.formats.engine.loading import Unusable, error_of
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.pipeline import files, logs
 from holdfast.formats.pipeline.files import GLOBAL, NO_SESSION, Location, StateFile

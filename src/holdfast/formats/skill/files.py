@@ -17,7 +17,7 @@ from holdfast import clock
 from holdfast.errors import IllegalMove
 from holdfast.files.store import Store
 from holdfast.formats.engine.document import moment
-from holdfast.formats.engine.looking import FileKind, Found, LoadedFile, untouched
+from holdfast.formats.engine.loading import FileKind, Found, LoadedFile, untouched
 from holdfast.formats.skill.model import COMPACTED, State, has_shape
 
 FOLDER = ".claude/workflow-state"

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from holdfast.errors import StateUnwritable
 from holdfast.formats.engine.document import iso_time, lacks, quoted, strictly, update_index
 from holdfast.formats.engine.format import Changed, StateFormat
-from holdfast.formats.engine.looking import LoadedFile, Unusable
+from holdfast.formats.engine.loading import LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.skill import facts, files, moves
 from holdfast.formats.skill.files import FoundStates, StateFile

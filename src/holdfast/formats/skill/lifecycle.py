@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from holdfast.errors import IllegalMove
 from holdfast.files.store import COMMAND_WAIT
 from holdfast.formats.engine.document import iso_time
-from holdfast.formats.engine.looking import Unusable, error_of, untouched
+from holdfast.formats.engine.loading import Unusable, error_of, untouched
 from holdfast.formats.engine.moves import needed
 from holdfast.formats.engine.workflow import Place
 from holdfast.formats.skill import files

@@ -88,11 +88,11 @@ class WorkflowActivity(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
-class Item(NamedTuple):
+class WorkItem(NamedTuple):
     """A task or a subagent."""
 
     text: str = ""
-    mark: str = ""  # a task's status, a subagent's kind
+    label: str = ""  # a task's status, a subagent's kind
     since: str = ""  # when it was opened; empty where only the client's list tells of it
     seen: str = ""  # when it was opened or listed last
     over: str = ""
@@ -102,10 +102,10 @@ class Item(NamedTuple):
         return bool(self.seen) and (not self.over or _well_after(self.seen, self.over))
 
     def changed(
-        self, at: str, text: object, mark: object, *, opens: bool = False, ends: bool = False
-    ) -> Item:
+        self, at: str, text: object, label: object, *, opens: bool = False, ends: bool = False
+    ) -> WorkItem:
         """With what a line of *at* says of it."""
-        changes = {"text": text, "mark": mark, "since": at * opens, "seen": at * opens}
+        changes = {"text": text, "label": label, "since": at * opens, "seen": at * opens}
         changes["over"] = at * ends
         return self._replace(
             **{key: value for key, value in changes.items() if value and isinstance(value, str)}
@@ -115,12 +115,12 @@ class Item(NamedTuple):
 class SessionActivity(NamedTuple):
     """One session's tasks and subagents."""
 
-    tasks: Mapping[str, Item]
-    agents: Mapping[str, Item]
+    tasks: Mapping[str, WorkItem]
+    agents: Mapping[str, WorkItem]
     todos: Sequence[tuple[str, str]]  # text and status of each
     listed: str  # when the client last listed what was running
 
-    def running(self) -> list[tuple[str, Item]]:
+    def running(self) -> list[tuple[str, WorkItem]]:
         """The subagents, the latest first."""
         running = [
             (name, agent)
@@ -132,7 +132,7 @@ class SessionActivity(NamedTuple):
     def open_tasks(self) -> list[tuple[str, str]]:
         """Text and status, in the order of their begin; those of a list of todos after them."""
         items = sorted((task.since, name, task) for name, task in self.tasks.items() if task.open)
-        tasks = [(task.text, task.mark) for _, _, task in items]
+        tasks = [(task.text, task.label) for _, _, task in items]
         return [*tasks, *(todo for todo in self.todos if todo[1] in _OPEN)]
 
 
@@ -182,7 +182,7 @@ def _relative(path: str, root: str) -> str:
 
 def fold_session(lines: Sequence[Line], now: datetime) -> SessionActivity:
     """The tasks and subagents in *lines*."""
-    tasks, agents, new = dict[str, Item](), dict[str, Item](), Item()
+    tasks, agents, new = dict[str, WorkItem](), dict[str, WorkItem](), WorkItem()
     todos, listed = list[tuple[str, str]](), ""
     for at, line in _in_order(lines, now):
         match line:
@@ -298,7 +298,7 @@ def unfolded(place: Place, state_dir: str | None, session: str | None) -> list[L
     return sessionlog.unfolded(state_dir, session, folded)[0]
 
 
-def activity(state_dir: str | None, session: str | None, now: datetime) -> SessionActivity:
+def session_activity(state_dir: str | None, session: str | None, now: datetime) -> SessionActivity:
     """The tasks and subagents of *session*."""
     data = sessionlog.content(state_dir, session)
     return fold_session(sessionlog.parse(data, sessionlog.OF_SESSION), now)
@@ -312,7 +312,7 @@ def facts(work: WorkflowActivity, session: SessionActivity, phase: str) -> dict[
     files = sorted(work.files.items(), key=itemgetter(1), reverse=True)
     return {
         "subagents": [
-            {"id": name, "kind": agent.mark, "what": agent.text, "since": agent.since}
+            {"id": name, "kind": agent.label, "what": agent.text, "since": agent.since}
             for name, agent in session.running()
         ],
         "tasks": [{"text": text, "status": status} for text, status in session.open_tasks()],
@@ -339,7 +339,7 @@ def facts_now(
     if own := _lines_of(workflow, unfolded(place, state_dir, session), place, chosen):
         notes = _with_lines(place, workflow, own, notes)
     work = WorkflowActivity.decode(notes.get(_KEY))
-    return facts(work, activity(state_dir, session, place.now), phase)
+    return facts(work, session_activity(state_dir, session, place.now), phase)
 
 
 def in_words(seen: Mapping[str, Any], now: datetime, room: int) -> list[str]:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import clock
-from holdfast.workflows import observed
-from holdfast.workflows.observed import (
+from holdfast.workflows import activity
+from holdfast.workflows.activity import (
     CheckResult,
     Frame,
     Line,
@@ -44,7 +44,7 @@ def running(session: SessionActivity) -> list[str]:
 def tell(
     work: WorkflowActivity, session: SessionActivity, now: datetime = NOON, room: int = 500
 ) -> list[str]:
-    return observed.in_words(observed.facts(work, session, FRAME.phase), now, room)
+    return activity.in_words(activity.facts(work, session, FRAME.phase), now, room)
 
 
 moments = st.integers(-100, 400).map(at)
@@ -291,7 +291,7 @@ def test_a_save_that_looked_too_early_does_not_move_the_phase_back() -> None:
 def test_files_of_another_phase_are_not_told() -> None:
     """The phase has moved and nothing was folded since."""
     work = fold_work(WorkflowActivity(), [line(1, file=f"{ROOT}/a.py")], FRAME)
-    assert observed.facts(work, NOTHING, "3/4 Test")["files"] == []
+    assert activity.facts(work, NOTHING, "3/4 Test")["files"] == []
 
 
 def test_a_workflow_that_begins_anew_has_no_files() -> None:

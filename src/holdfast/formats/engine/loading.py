@@ -145,11 +145,11 @@ class FileKind(Generic[D, K]):
     row: type[Any] | None = None
     lazy: type[LazyFile[Any]] | None = None
     # Fields that a state has; what has all of them but one is meant as a state.
-    marks: tuple[str, ...] = ()
+    key_fields: tuple[str, ...] = ()
 
     def lacking(self, data: Mapping[str, Any]) -> str:
         """Which field *data* lacks to be a state; empty where it is one, or not meant as one."""
-        absent = [name for name in self.marks if name not in data]
+        absent = [name for name in self.key_fields if name not in data]
         return absent[0] if len(absent) == 1 else ""
 
     def read(self, store: Store, path: Path) -> K | Unusable:
