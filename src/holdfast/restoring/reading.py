@@ -33,7 +33,6 @@ ATTACHED = "the client itself sends it again, after each compaction"
 ONLY_NAMED = "only named"  # by the settings, or by the way that the session began
 _BYTES_A_UNIT = 4  # at most, in any encoding that text is kept in
 _LARGEST_MARKED = 8 * 1024 * 1024
-_LONGEST_FENCE = 200  # a longer fence would leave no room for text
 _SHOWN_BY_READ = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")  # though they are no text
 
 
@@ -187,19 +186,10 @@ def _text_of(item: Item, limit: int) -> _Text | str:
         return EMPTY
     if units(text) > limit:
         return _too_long(limit)
-    fence = _fence_for(text)
-    if fence is None:
-        return "it cannot be quoted: it has long runs of both ` and ~"
+    # A fence longer than any in the text, so that the text cannot close it.
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
     return _Text(text.removesuffix("\n").split("\n"), digest(data), fence)
-
-
-def _fence_for(text: str) -> str | None:
-    """A fence longer than any in *text*, so that *text* cannot close it."""
-    for character in "`~":
-        longest = max(map(len, re.findall(f"{character}+", text)), default=0)
-        if longest < _LONGEST_FENCE:
-            return character * max(3, longest + 1)
-    return None
 
 
 def _too_long(limit: int) -> str:
@@ -261,7 +251,7 @@ def labels(text: str) -> list[str]:
     for line in text.split("\n"):
         if fence:
             fence = "" if line == fence else fence
-        elif line.startswith(("```", "~~~")):
+        elif line.startswith("```"):
             fence = line
         elif label := _LABEL.fullmatch(line):
             found.append(label[3])

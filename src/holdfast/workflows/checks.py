@@ -28,23 +28,20 @@ _CHECKERS = """
     standardrb ctest shellcheck hadolint yamllint markdownlint actionlint bats prove golangci-lint ginkgo
     staticcheck ktlint detekt swiftlint ansible-lint tflint
 """
-# Programs whose first argument says that they check.
-_SUBCOMMANDS = {
-    "cargo": "test t check c clippy build b nextest miri",
+# Programs that check if their first argument, or an option, is one of these.
+_CHECK_WITH = {
+    "cargo": "test t check c clippy build b nextest miri --check",
     "go": "test vet build",
     "npm": "t",
+    "cmake": "--build",
+    "node": "--test",
+    **dict.fromkeys(("black", "isort", "prettier"), "--check --check-only"),
     **dict.fromkeys(("dotnet", "swift", "zig", "bazel", "stack", "cabal"), "test build"),
     **dict.fromkeys(("xcodebuild", "meson", "sbt", "mix", "lein"), "test build compile"),
     **dict.fromkeys(("flutter", "dart"), "test analyze"),
-    **dict.fromkeys(("deno", "biome", "pants", "ruff"), "test check lint ci"),
+    **dict.fromkeys(("deno", "biome", "pants", "ruff"), "test check lint ci --check"),
     **dict.fromkeys(("playwright", "manage.py", "artisan", "rails"), "test"),
     **dict.fromkeys(("pre-commit", "cypress"), "run"),
-}
-# Programs that check with one of these options.
-_OPTIONS = {
-    **dict.fromkeys(("ruff", "black", "isort", "prettier", "cargo"), "--check --check-only"),
-    "cmake": "--build",
-    "node": "--test",
 }
 # Programs that run targets, scripts of a project, and other programs.
 _BUILDERS = "make gmake ninja just task rake invoke nx turbo composer gradle gradlew mvn mvnw"
@@ -142,9 +139,8 @@ def _is_check(words: Sequence[str]) -> bool:
             return False
         if name in _BUILDERS.split():
             return any(map(_CALLED_LIKE_A_CHECK.search, operands))
-        if name in _CHECKERS.split() or not set(rest).isdisjoint(_OPTIONS.get(name, "").split()):
-            return True
-        if operands and operands[0] in _SUBCOMMANDS.get(name, "").split():
+        said = {*operands[:1], *(word for word in rest if word.startswith("--"))}
+        if name in _CHECKERS.split() or said & {*_CHECK_WITH.get(name, "").split()}:
             return True
         if name not in _MANAGERS | _SHELLS and name not in _RUNNERS.split():
             return bool(_SCRIPT.search(words[0]) and _CALLED_LIKE_A_CHECK.search(name))

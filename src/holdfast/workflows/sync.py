@@ -22,7 +22,7 @@ from holdfast.files.regular import contains
 from holdfast.files.store import COMMAND_WAIT, HOOK_WAIT, Store
 from holdfast.formats import registry
 from holdfast.formats.engine.format import AnyFormat
-from holdfast.formats.engine.workflow import CandidatePlan, Place, Survey, Workflow, format_of_key
+from holdfast.formats.engine.workflow import CandidatePlan, Place, Survey, Workflow
 from holdfast.records import hooklog, ledger, sessionlog
 from holdfast.records import session as sessions
 from holdfast.records.session import Session
@@ -331,7 +331,7 @@ def _waits_for_a_format(view: ProjectView) -> bool:
     """Whether something was observed of a workflow whose format cannot be read now."""
     lines = activity.unfolded(view.place, view.state_dir, view.session)
     keys = (on[1] for on in map(activity.was_on, lines) if on)
-    return any(format_of_key(key) in view.failures for key in keys)
+    return any(key.startswith(f"{name}:") for key in keys for name in view.failures)
 
 
 def claim(view: ProjectView, workflow: Workflow) -> None:

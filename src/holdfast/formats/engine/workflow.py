@@ -71,11 +71,6 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def format_of_key(key: str) -> str:
-    """The format that a workflow's key begins with."""
-    return key.partition(":")[0]
-
-
 @dataclass(frozen=True, eq=False)
 class Workflow:
     """One workflow of any format."""
