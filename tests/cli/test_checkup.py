@@ -295,7 +295,10 @@ def test_the_version_of_an_agent(name: str, patient: Patient) -> None:
         assert (found.level, version in found.what) == ("good" if newer_claude else level, True)
     program.unlink()
     (found,) = registered.examine_client(agent)
-    assert found.what.startswith(f"no `{agent.name}` on the PATH")
+    assert (
+        found.what
+        == f"the version of {agent.title} is not known: `{agent.name} --version` prints none"
+    )
 
 
 def test_switched_off_nothing_is_repaired(hookless: Patient) -> None:
@@ -505,13 +508,11 @@ def test_nothing_is_registered(patient: Patient) -> None:
 def test_a_client_that_is_too_old_or_missing(patient: Patient) -> None:
     """It may still work, so it is only a note."""
     program = patient.programs / "claude"
-    for says, words in (("1.0.3 (Claude Code)", "1.0.3 is older"), ("what", "prints no version")):
+    for says, words in (("1.0.3 (Claude Code)", "1.0.3 is older"), ("what", "is not known")):
         program.write_text(f"#!/bin/sh\necho '{says}'\n", encoding="utf-8")
         assert [words in each.what for each in registered.examine_client()] == [True]
     program.unlink()
-    assert ["no `claude` on the PATH" in each.what for each in registered.examine_client()] == [
-        True
-    ]
+    assert ["is not known" in each.what for each in registered.examine_client()] == [True]
 
 
 def test_git_sees_the_state(patient: Patient) -> None:

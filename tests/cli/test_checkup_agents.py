@@ -192,7 +192,8 @@ def test_hooks_that_codex_was_not_told_to_trust(agent: Agent) -> None:
     assert agent.only().what.endswith("switched off in Codex")
     notes.write_text("model = 'x'\n", encoding="utf-8")
     found = agent.only()
-    assert found.what.startswith("Codex was not told to trust 15 of 15 hooks of the user settings")
+    assert found.what.startswith("15 of 15 hooks of the user settings")
+    assert found.what.endswith("not trusted in Codex")
     assert found.fix.startswith("open /hooks in Codex and trust them")
     assert notes.read_text(encoding="utf-8") == "model = 'x'\n"
     notes.unlink()
@@ -206,7 +207,7 @@ def test_the_plugins_hooks_that_codex_was_not_told_to_trust(agent: Agent) -> Non
     notes = agent.file.parent / "config.toml"
     enabled = '[plugins."holdfast@holdfast"]\nenabled = true\n'
     notes.write_text(enabled, encoding="utf-8")
-    what = "Codex was not told to trust 21 of 21 hooks of the plugin holdfast@holdfast"
+    what = "21 of 21 hooks of the plugin holdfast@holdfast not trusted in Codex"
     assert [each.what for each in agent.found() if each.check == "trust"] == [what]
     keys = [f"session_start:1:{part}" for part in range(12)]
     keys += [f"{event}:0:0" for event in ("pre_compact", "post_compact", "session_start")]

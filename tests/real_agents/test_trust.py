@@ -54,7 +54,7 @@ def test_the_doctor_reads_of_the_plugin_what_codex_runs_of_it(
         place.run(stand_in, "plugin", "add", "holdfast@holdfast")
     count = len(listed(place))
     assert [each["what"] for each in told(place)] == [
-        f"Codex was not told to trust {count} of {count} hooks of the plugin holdfast@holdfast"
+        f"{count} of {count} hooks of the plugin holdfast@holdfast not trusted in Codex"
     ]
     assert {each["trustStatus"] for each in listed(place, trust=True)} == {"trusted"}
     assert [each["what"] for each in told(place)] == [
@@ -70,7 +70,7 @@ def test_the_doctor_reads_what_codex_notes(placed: Callable[[type[Place]], Place
     count = sum(len(group["hooks"]) for groups in wanted.values() for group in groups)
     assert [each["trustStatus"] for each in listed(place)] == ["untrusted"] * count
     (before,) = told(place)
-    assert (before["level"], f"not told to trust {count} of {count}" in before["what"]) == (
+    assert (before["level"], "not trusted in Codex" in before["what"]) == (
         "wrong",
         True,
     )

@@ -47,7 +47,6 @@ class Client(NamedTuple):
     rows: tuple[Row, ...]  # what is registered
     is_bridge: bool = False  # its file is a plugin that starts our hooks, and no settings
     in_words: bool = False  # a hook is a program with arguments; else a line for a shell
-    windows_shell: Literal["cmd", "powershell"] = "cmd"  # what runs that line there
     second: int = 1  # its timeouts count so many to a second
     named: bool = False  # knows hooks by their names
     beside_hooks: frozenset[str] | None = None  # keys that it allows besides "hooks"; None: any
@@ -146,7 +145,6 @@ COPILOT = Client(
     update="copilot update",
     files={"user": "hooks/holdfast.json"},
     rows=(Row("SessionStart"), Row("PreCompact"), Row("UserPromptSubmit")),
-    windows_shell="powershell",
     restored_by="SessionStart-resume",
     plugins_in="settings.json",
     plugin_removal="copilot plugin uninstall {plugin}",
@@ -158,7 +156,6 @@ GEMINI = Client(
     update="npm install -g @google/gemini-cli",
     files={"user": "settings.json"},
     rows=(Row("SessionStart"), Row("PreCompress"), Row("BeforeAgent")),
-    windows_shell="powershell",
     second=1000,
     named=True,
     restored_by="BeforeAgent",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from holdfast.text.room import Room
 
 
@@ -28,32 +30,20 @@ class Transcript:
         return None
 
 
-class Capabilities:
+class Capabilities(NamedTuple):
     """What an agent can be told, when, and how much at once; and what it reports. The defaults hold for most."""
 
-    def __init__(
-        self,
-        *,
-        room: Room,
-        parts: bool = False,
-        beside: bool = False,
-        transcript: Transcript | None = None,
-        starts_twice: bool = False,
-        keeps_starts: bool = True,
-        shows: bool = True,
-        tells_failures: bool = False,
-    ) -> None:
-        self.room = room  # of one context
-        self.parts = parts  # required reading comes by hooks of its own, a context each
-        # Runs hooks beside the conversation; else bookkeeping follows an answer.
-        self.beside = beside
-        # None where a session starts again after a compaction, and can be told then. Else it is told
-        # with the next prompt, if there was a compaction before.
-        self.transcript = transcript
-        self.starts_twice = starts_twice  # once as resumed and once as compacted, in one turn
-        self.keeps_starts = keeps_starts  # a context given at a start stays, and does no harm
-        self.shows = shows  # a line for the person is shown
-        self.tells_failures = tells_failures  # a tool call that failed has an event of its own
+    room: Room  # of one context
+    parts: bool = False  # required reading comes by hooks of its own, a context each
+    # Runs hooks beside the conversation; else bookkeeping follows an answer.
+    beside: bool = False
+    # None where a session starts again after a compaction, and can be told then. Else it is told
+    # with the next prompt, if there was a compaction before.
+    transcript: Transcript | None = None
+    starts_twice: bool = False  # once as resumed and once as compacted, in one turn
+    keeps_starts: bool = True  # a context given at a start stays, and does no harm
+    shows: bool = True  # a line for the person is shown
+    tells_failures: bool = False  # a tool call that failed has an event of its own
 
     @property
     def notes_begun(self) -> bool:

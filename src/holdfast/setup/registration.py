@@ -32,7 +32,6 @@ NAME = "holdfast"
 HOOK_TOOL = "hook_event"
 TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 _OF_WINDOWS = re.compile(r"(^|[\s'\"])[A-Za-z]:\\")
-_PLAIN = re.compile(r"[\w\\/:.=-]+")
 LATER = "--later"  # see `agents.request`
 
 
@@ -140,7 +139,9 @@ def _entry(client: Client, program: Program, row: Row, part: int) -> dict[str, o
         entry |= {"command": program.command, "args": [*program.first, *arguments]}
     else:
         words = (program.command, *program.first, *arguments)
-        entry["command"] = _joined(words, client.windows_shell)
+        # What a shell of Windows makes of it has not been tried.
+        joined = subprocess.list2cmdline if sys.platform == "win32" else shlex.join
+        entry["command"] = joined(words)
     entry["timeout"] = PATIENCE * client.second
     # What only takes note runs beside the conversation and costs the person nothing.
     return {**entry, "async": True} if row.beside else entry
@@ -297,24 +298,11 @@ def _is_us(words: Sequence[str]) -> bool:
     return False
 
 
-def _joined(words: Sequence[str], windows_shell: str) -> str:
-    """*words* as a line for a shell; on Windows cmd's or PowerShell's, which has not been tried."""
-    if sys.platform != "win32":
-        return shlex.join(words)
-    if windows_shell == "cmd":
-        return subprocess.list2cmdline(words)
-    quoted = [
-        word if _PLAIN.fullmatch(word) else "'" + word.replace("'", "''") + "'" for word in words
-    ]
-    # A name in quotes is a text there, until it is called.
-    return ("& " if quoted[0] != words[0] else "") + " ".join(quoted)
-
-
 def _split(line: str) -> list[str]:
     """The words of *line*, whoever wrote it."""
     posix = not _OF_WINDOWS.search(line)  # else a backslash stands for itself
     try:
-        words = shlex.split(line.removeprefix("& "), posix=posix)
+        words = shlex.split(line, posix=posix)
     except ValueError:
         return line.split()
     return words if posix else [re.sub(r"^(['\"])(.*)\1$", r"\2", word) for word in words]

@@ -202,15 +202,14 @@ def _trust(folder: str | None, found: Sequence[Source], client: Client) -> Itera
             next((mapping(states[name + place]) for name in names if name + place in states), {})
             for place in places
         ]
-        hooks = f"{counted(len(places), 'hook')} of {source.name}"
+        hooks = counted(len(places), "hook") + f" of {source.name}"
         untold = sum("trusted_hash" not in state for state in noted)
         off = sum(state.get("enabled") is False for state in noted)
-        if untold:
-            what = f"{client.title} was not told to trust {untold} of {hooks}"
-            yield Finding("trust", "wrong", what, f"nothing in {notes} says so", client.trust)
-        elif off:
-            what = f"{off} of {hooks} switched off in {client.title}"
-            yield Finding("trust", "wrong", what, f"{notes} says so", "switch them on in /hooks")
+        if untold or off:
+            what = f"{untold or off} of {hooks} {'not trusted' if untold else 'switched off'}"
+            yield Finding(
+                "trust", "wrong", f"{what} in {client.title}", f"see {notes}", client.trust
+            )
         else:
             what = f"{client.title} was told to trust {hooks}"
             cause = "one that has changed since has to be trusted again"
@@ -314,22 +313,18 @@ def _misspoken(name: str, said: str, client: Client) -> str:
 
 def examine_client(client: Client = CLAUDE) -> Iterator[Finding]:
     """Which version of *client* PATH leads to, against those that Holdfast was tried with."""
-    name, title = client.name, client.title
-    tried = f"tried: {', '.join(client.tried)}"
+    name, title, tried = client.name, client.title, client.tried
     program = shutil.which(name)
     version = _version(program) if program else None
-    if program is None:
-        what = f"no `{name}` on the PATH here, so its version is not known"
-        yield Finding("client", "note", what, "it may still be started from elsewhere")
-    elif version is None:
-        what, cause = f"`{program} --version` prints no version", f"is it {title}?"
-        yield Finding("client", "note", what, cause, f"{name} --version")
-    elif _number(version) < _number(client.tried[0]):
-        what = f"{title} {version} is older than what Holdfast was tested with"
-        yield Finding("client", "note", what, tried, client.update)
-    elif client is not CLAUDE and _number(version) > _number(client.tried[-1]):
-        what = f"{title} {version} is newer than what Holdfast was tested with"
-        yield Finding("client", "note", what, f"{tried}; its hooks may have changed since")
+    if version is None:
+        what = f"the version of {title} is not known: `{program or name} --version` prints none"
+        yield Finding("client", "note", what, "it may be started from elsewhere")
+        return
+    is_older = _number(version) < _number(tried[0])
+    if is_older or (client is not CLAUDE and _number(version) > _number(tried[-1])):
+        what = f"{title} {version} is {'older' if is_older else 'newer'} than what was tested"
+        cause = f"tried: {', '.join(tried)}; its hooks may differ"
+        yield Finding("client", "note", what, cause, client.update if is_older else "")
     else:
         yield Finding("client", "good", f"{title} {version}")
 
