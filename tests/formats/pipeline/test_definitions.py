@@ -11,7 +11,6 @@ from holdfast.errors import DefinitionInvalid, NoSuchWorkflow
 from holdfast.files.store import Store
 from holdfast.formats.pipeline import definitions, operations
 from holdfast.formats.pipeline.definitions import FOLDER, RESERVED, Definition
-from holdfast.formats.pipeline.format import FORMAT
 from holdfast.formats.pipeline.model import State
 from pipework import place, workflow_state
 
@@ -102,7 +101,6 @@ def test_what_is_right_is_read(tmp_path: Path) -> None:
     text = json.dumps(definition.to_json())
     again = definitions.read(define(tmp_path, "code-review", text, ".json"))
     assert again == definition
-    assert FORMAT.inspect(tmp_path / FOLDER / "code-review.toml", REVIEW.encode()).problems == ()  # type: ignore[union-attr]
 
 
 def test_steps_run_beside_each_other_only_if_the_definition_says_so() -> None:
@@ -132,11 +130,17 @@ WRONG: list[tuple[str, str]] = [
     (steps("", 'name = "step 1"'), "step 2.name: expected a name of its own, found 'step 1'"),
     (steps('name = ""'), "step 1.name: expected a text that is not empty, found ''"),
     (steps("", "prerequisites = [9]"), "step 2.prerequisites: there is no step 9"),
-    (steps("", "prerequisites = [2]"), "step 2.prerequisites: 2 would wait for itself"),
-    (steps("prerequisites = [2]", ""), "step 1.prerequisites: 2 and 1 would wait for each other"),
+    (
+        steps("", "prerequisites = [2]"),
+        "step 2.prerequisites: 2 does not come before; number them in the order of the work",
+    ),
+    (
+        steps("prerequisites = [2]", ""),
+        "step 1.prerequisites: 2 does not come before; number them in the order of the work",
+    ),
     (
         steps("prerequisites = [2]", "prerequisites = []"),
-        "step 1.prerequisites: 2 comes later; number them in the order of the work",
+        "step 1.prerequisites: 2 does not come before; number them in the order of the work",
     ),
     (steps("aproval = true"), "step 1.aproval: expected no such field, found True"),
     (steps('human_approval = "yes"'), "step 1.human_approval: expected true or false"),

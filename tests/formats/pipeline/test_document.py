@@ -43,18 +43,6 @@ def test_every_state_of_the_document_is_valid(workflow_id: str, holdfast_project
     assert done.stdout == f"{path}: valid, format pipeline\n"
 
 
-def test_the_index_of_the_document_is_valid(holdfast_project: Project) -> None:
-    """And one without a state_file is not."""
-    (index,) = (block for block in BLOCKS if list(block) == ["workflows"])
-    path = put(holdfast_project.root, "index", index)
-    done = holdfast_project.run("inspect", str(path))
-    assert done.stdout == f"{path}: valid, format pipeline\n"
-    del index["workflows"][0]["state_file"]
-    path = put(holdfast_project.root, "index", index)
-    done = holdfast_project.run("inspect", str(path), check=False)
-    assert "workflows.0.state_file: expected a value, found nothing" in done.stdout
-
-
 @pytest.mark.parametrize("workflow_id", STATES)
 def test_what_is_read_is_written_as_it_was(workflow_id: str) -> None:
     """Byte for byte: order, nulls and unknown fields, also those that are called like ours."""

@@ -281,12 +281,8 @@ def _problems_of_step(definition: Definition, step: StepDefinition) -> Iterator[
     for other in dict.fromkeys(step.direct):
         if definition.find(other) is None:
             yield f"{where}.prerequisites: there is no {definition.word} {other}"
-        elif other == step.number:
-            yield f"{where}.prerequisites: {other} would wait for itself"
-        elif step.number in definition.behind(other):
-            yield f"{where}.prerequisites: {other} and {step.number} would wait for each other"
-        elif other > step.number:
-            yield f"{where}.prerequisites: {other} comes later; number them in the order of the work"
+        elif other >= step.number:
+            yield f"{where}.prerequisites: {other} does not come before; number them in the order of the work"
     if step.agent is not None and step.agents:
         yield f"{where}: expected either agent or agents, found both"
     if step.approval_type and not step.human_approval:

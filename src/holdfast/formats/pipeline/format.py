@@ -13,14 +13,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
-from holdfast.errors import DefinitionInvalid, IllegalMove
+from holdfast.errors import IllegalMove
 from holdfast.files.store import Store
 from holdfast.formats.engine.document import (
     EXACT,
-    Open,
-    Time,
     objections,
     quoted,
     strictly,
@@ -28,11 +24,11 @@ from holdfast.formats.engine.document import (
 )
 from holdfast.formats.engine.format import StateFormat
 from holdfast.formats.engine.loading import LoadedFile, Unusable
-from holdfast.formats.engine.workflow import Briefing, Place, Report, Standing, Workflow
+from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.pipeline import definitions, files, logs, moves, progress
 from holdfast.formats.pipeline.definitions import BUILT_IN, ENDINGS, FOLDER, GENERATION, PLANNING
 from holdfast.formats.pipeline.files import KIND, FoundWorkflows, Location, StateFile
-from holdfast.formats.pipeline.model import State, Status, Step, has_shape, model_of
+from holdfast.formats.pipeline.model import State, Step, has_shape, model_of
 
 # A state stays where it is when its workflow is over, so there may be thousands.
 _SHOWN_WHEN_OVER = 20
@@ -52,20 +48,6 @@ _OF_SECTION = {
     GENERATION: {"scene_id": "the scene's id", "steps": "a list of steps"},
     PLANNING: {"level": "scene, chapter or act", "phases": "a list of phases"},
 }
-
-
-class _Entry(Open):
-    workflow_id: str
-    workflow_type: str
-    status: Status
-    session_name: str | None = None
-    created_at: Time
-    updated_at: Time
-    state_file: str
-
-
-class _Index(BaseModel):
-    workflows: list[_Entry]
 
 
 class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
@@ -211,20 +193,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
 
     # Inspecting.
 
-    def inspect(self, path: Path, raw: bytes) -> Report | None:
-        real = path.resolve()
-        if not any(real.match(f"{definitions.FOLDER}/*{ending}") for ending in ENDINGS):
-            return super().inspect(path, raw)
-        try:
-            definitions.parse(real, raw)
-        except DefinitionInvalid as error:
-            return Report(self.name, error.problems)
-        return Report(self.name)
-
     def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
-        folders = (files.GLOBAL.states, files.Location("*").states)
-        if any(path.match(f"{folder}/{files.INDEX}") for folder in folders):
-            return strictly(_Index, data)
         wrong = super().problems(path, data)
         return chain(wrong, _of_type(path, data)) if wrong and has_shape(data) else wrong
 

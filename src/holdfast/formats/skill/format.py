@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from holdfast.errors import StateUnwritable
-from holdfast.formats.engine.document import iso_time, lacks, quoted, strictly, update_index
+from holdfast.formats.engine.document import iso_time, lacks, quoted, update_index
 from holdfast.formats.engine.format import Changed, StateFormat
 from holdfast.formats.engine.loading import LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.skill import facts, files, moves
 from holdfast.formats.skill.files import FoundStates, StateFile
-from holdfast.formats.skill.model import EXECUTION, Index, State
+from holdfast.formats.skill.model import EXECUTION, State
 
 _PROGRESS = re.compile(r"\d+/\d+")
 
@@ -254,9 +254,6 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
         )
 
     # Inspecting.
-
-    def problems(self, path: Path, data: dict[str, Any]) -> Iterable[str] | None:
-        return strictly(Index, data) if "active_workflows" in data else super().problems(path, data)
 
     def beyond_types(self, state: State) -> Iterator[str]:
         machine = state.state_machine

@@ -310,19 +310,3 @@ def has_shape(data: object) -> bool:
         return True
     known = isinstance(data.get("workflow"), dict)
     return "state_machine" in data if known else isinstance(machine, dict) and "phases" in machine
-
-
-class IndexEntry(Open):
-    id: str
-    skill: str
-    feature: str | None = None
-    started_at: Time = None
-    last_activity: Time = None
-
-
-class Index(Open):
-    """index.json: the active workflows at a glance."""
-
-    schema_version: str
-    updated_at: Time
-    active_workflows: list[IndexEntry]
