@@ -113,24 +113,6 @@ def test_prerequisites_that_are_named_thousands_of_times_cost_nothing(tmp_path: 
 # Steps.
 
 
-def test_what_failed_beside_another_step_is_resumed(tmp_path: Path) -> None:
-    """A resume took the other step that was under way, and the workflow stayed failed."""
-    steps = [{"step": each, "name": str(each), "prerequisites": []} for each in (1, 2)]
-    folder = tmp_path / "workspace" / "workflow-definitions"
-    folder.mkdir(parents=True)
-    definition = {"name": "beside", "parallel_steps": True, "steps": steps}
-    (folder / "beside.json").write_text(json.dumps(definition), encoding="utf-8")
-    begun = operations.start_workflow(at(tmp_path), "beside")["workflow_id"]
-    for again in (None, 1):
-        operations.update_workflow_state(at(tmp_path), begun, 2, status="failed", error="no paper")
-        assert "no paper" in operations.get_next_step(at(tmp_path), begun)["blocking_reason"]
-        resumed = operations.resume_workflow(at(tmp_path), begun, from_step=again)
-        assert resumed["resumed_from_step"] == (again or 2)
-        assert resumed["current_status"] == "in_progress"
-        if again:
-            operations.update_workflow_state(at(tmp_path), begun, 2, status="in_progress")
-
-
 def test_an_attempt_that_is_done_anew_keeps_the_one_before(tmp_path: Path) -> None:
     """Attempt 1 after a resume was written over attempt 1 before it."""
     begun = operations.start_workflow(at(tmp_path), "generation", scene_id="0204")["workflow_id"]

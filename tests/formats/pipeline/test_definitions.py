@@ -45,9 +45,7 @@ name = "Check"
 parallel_agents = 3
 triggers_retry = true
 """
-BESIDE = """
-name = "beside"
-parallel_steps = true
+AFTER_ONE = """
 [[steps]]
 step = 1
 name = "Plan"
@@ -59,10 +57,6 @@ prerequisites = [1]
 step = 3
 name = "Draw"
 prerequisites = [1]
-[[steps]]
-step = 4
-name = "Ship"
-prerequisites = [2, 3]
 """
 
 
@@ -94,7 +88,6 @@ def steps(*each: str, head: str = 'name = "x"') -> str:
 def test_what_is_right_is_read(tmp_path: Path) -> None:
     """From TOML, and the same from JSON."""
     definition = definitions.read(define(tmp_path, "code-review", REVIEW))
-    assert [each.direct for each in definition.all] == [[], [1], [2], [3]]
     assert definition.retried_by(4) == 3
     assert definition.retried_by(3) == 3
     assert definition.retried_by(2) is None
@@ -103,13 +96,11 @@ def test_what_is_right_is_read(tmp_path: Path) -> None:
     assert again == definition
 
 
-def test_steps_run_beside_each_other_only_if_the_definition_says_so() -> None:
-    """Else each waits for all before it, whatever its prerequisites are."""
-    beside = definitions.parse(Path("x.toml"), BESIDE.encode())
-    assert [beside.required(number) for number in (2, 3, 4)] == [[1], [1], [1, 2, 3]]
-    assert beside.dependent(2) == [4]
-    one_by_one = definitions.parse(Path("x.toml"), BESIDE.replace("true", "false").encode())
-    assert [one_by_one.required(number) for number in (2, 3, 4)] == [[1], [1, 2], [1, 2, 3]]
+def test_each_step_waits_for_all_before_it() -> None:
+    """Whatever its prerequisites are; what follows it is done again with it."""
+    definition = definitions.parse(Path("x.toml"), f'name = "x"\n{AFTER_ONE}'.encode())
+    assert [definition.required(number) for number in (2, 3)] == [[1], [1, 2]]
+    assert definition.dependent(1) == [2, 3]
 
 
 WRONG: list[tuple[str, str]] = [
@@ -151,7 +142,7 @@ WRONG: list[tuple[str, str]] = [
     (steps('approval_type = "approve"'), "step 1.approval_type: has no effect without"),
     (steps("max_attempts = 2"), "step 1.max_attempts: has no effect without retry_enabled"),
     (steps("retry_enabled = true\nmax_attempts = 0"), "max_attempts: expected at least 1, found 0"),
-    (steps("", "triggers_retry = true"), "step 2.triggers_retry: none of its prerequisites"),
+    (steps("", "triggers_retry = true"), "step 2.triggers_retry: no step before it has retry_enabled"),
     (steps('agent = "a"\nagents = ["b"]'), "step 1: expected either agent or agents"),
     (
         steps("", head='name = "x"\nphases = [{ phase = 1, name = "P" }]'),

@@ -241,24 +241,6 @@ def test_what_was_cancelled_goes_on_where_it_was() -> None:
     assert resumed.cancellation_reason is None
 
 
-def test_steps_beside_each_other() -> None:
-    """Only where the definition says so, and only those that do not wait for each other."""
-    text = "parallel_steps = true\n" + steps_of(
-        4, s2="prerequisites = [1]", s3="prerequisites = [1]", s4="prerequisites = [2, 3]"
-    )
-    state = run(defined(text), (1, "completed"), (2, "in_progress"), (3, "in_progress"))
-    assert stands(state) == ["completed", "going", "going", "pending"]
-    state = run(state, (3, "completed"))
-    assert state.current == 2
-    with pytest.raises(IllegalMove, match="cannot begin before step 2"):
-        run(state, (4, "in_progress"))
-    again = moves.resume(state, at(99), 3)
-    assert stands(again) == ["completed", "going", "going", "pending"]
-    one_by_one = run(defined(text.replace("true", "false")), (1, "completed"), (2, "in_progress"))
-    with pytest.raises(IllegalMove, match="cannot begin before step 2"):
-        run(one_by_one, (3, "in_progress"))
-
-
 def test_who_completed_a_step_by_hand_did_not_approve_it() -> None:
     """A jq line set the status; a person has to approve all the same."""
     state = run(begun(), (1, "completed"), *done(2), (3, "in_progress"))
@@ -276,13 +258,11 @@ DEFINITIONS = [
     steps_of(1),
     steps_of(3, s2="human_approval = true"),
     steps_of(4, s2="retry_enabled = true\nmax_attempts = 2", s4="triggers_retry = true"),
-    "parallel_steps = true\n"
-    + steps_of(
+    steps_of(
         5,
-        s2="prerequisites = [1]\nretry_enabled = true\nmax_attempts = 2",
-        s3="prerequisites = []\nhuman_approval = true",
+        s2="retry_enabled = true\nmax_attempts = 2",
+        s3="human_approval = true",
         s4="prerequisites = [2]\ntriggers_retry = true",
-        s5="prerequisites = [3, 4]",
     ),
 ]
 

@@ -52,7 +52,7 @@ class StepDefinition(_Exact):
     agent: str | None = None
     agents: list[str] = []
     description: str = ""
-    prerequisites: list[int] | None = None  # None: the one before
+    prerequisites: list[int] = []  # as the document has them; it waits for all before it
     outputs: list[str] = []
     human_approval: bool = False
     approval_type: Literal["approve", "select_variant"] | None = None
@@ -69,12 +69,6 @@ class StepDefinition(_Exact):
     @property
     def all_agents(self) -> list[str]:
         return self.agents or ([self.agent] if self.agent else [])
-
-    @property
-    def direct(self) -> list[int]:
-        """The prerequisites that it names."""
-        before = [self.number - 1] if self.number > 1 else []
-        return before if self.prerequisites is None else self.prerequisites
 
     @property
     def attempts(self) -> int:
@@ -102,7 +96,6 @@ UNDEFINED = StepDefinition.model_construct(name="")  # for a step that no defini
 class Definition(_Exact):
     name: str
     description: str = ""
-    parallel_steps: bool = False  # whether steps that do not depend on each other may run together
     steps: list[StepDefinition] = []
     phases: list[StepDefinition] = []
 
@@ -118,48 +111,24 @@ class Definition(_Exact):
     def _by_number(self) -> dict[int, StepDefinition]:
         return {step.number: step for step in reversed(self.all)}
 
-    @cached_property
-    def _direct(self) -> dict[int, set[int]]:
-        """The prerequisites of each step, once each, however often it names them."""
-        return {step.number: set(step.direct) for step in reversed(self.all)}
-
     def find(self, number: int) -> StepDefinition | None:
         return self._by_number.get(number)
 
     def required(self, number: int) -> list[int]:
-        """The steps that have to be done before *number*, in order.
-
-        All before it, unless the definition lets steps run in parallel.
-        """
-        if not self.parallel_steps:
-            return sorted(other for other in self._by_number if other < number)
-        return sorted(self.behind(number))
-
-    def behind(self, number: int) -> set[int]:
-        """The prerequisites of *number*, and theirs."""
-        reached: set[int] = set()
-        ahead = [number]
-        while ahead:
-            new = self._direct.get(ahead.pop(), set()) - reached
-            reached |= new
-            ahead += new
-        return reached
+        """The steps that have to be done before *number*: all before it."""
+        return sorted(other for other in self._by_number if other < number)
 
     def dependent(self, number: int) -> list[int]:
         """The steps that wait for *number*, in order."""
-        return [other for other in sorted(self._by_number) if number in self.required(other)]
+        return sorted(other for other in self._by_number if other > number)
 
     def retried_by(self, number: int) -> int | None:
-        """The step to try again when *number* fails."""
+        """The step to try again when *number* fails: itself, or the nearest one before it."""
         step = self.find(number)
-        if step is None or step.retry_enabled:
-            return number if step else None
-        if not step.triggers_retry:
+        if step is None or not (step.retry_enabled or step.triggers_retry):
             return None
-        behind = (self.find(other) for other in self.behind(number))
-        return max(
-            (other.number for other in behind if other and other.retry_enabled), default=None
-        )
+        again = [other for other in self.all if other.retry_enabled and other.number <= number]
+        return max((other.number for other in again), default=None)
 
     def to_json(self) -> dict[str, Any]:
         return self.model_dump(exclude_unset=True)
@@ -278,7 +247,7 @@ def _problems_of_numbers(definition: Definition) -> Iterator[str]:
 
 def _problems_of_step(definition: Definition, step: StepDefinition) -> Iterator[str]:
     where = f"{definition.word}s.{step.number - 1}"
-    for other in dict.fromkeys(step.direct):
+    for other in dict.fromkeys(step.prerequisites):
         if definition.find(other) is None:
             yield f"{where}.prerequisites: there is no {definition.word} {other}"
         elif other >= step.number:
@@ -290,4 +259,4 @@ def _problems_of_step(definition: Definition, step: StepDefinition) -> Iterator[
     if step.max_attempts and not step.retry_enabled:
         yield f"{where}.max_attempts: has no effect without retry_enabled = true"
     if step.triggers_retry and definition.retried_by(step.number) is None:
-        yield f"{where}.triggers_retry: none of its prerequisites has retry_enabled = true"
+        yield f"{where}.triggers_retry: no step before it has retry_enabled = true"

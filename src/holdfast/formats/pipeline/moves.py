@@ -153,11 +153,8 @@ def resume(state: State, at: str, number: int | None = None) -> None:
 
 def where_it_stopped(state: State) -> int:
     """The number of the step that `resume` goes on with by itself."""
-    failed = [step.number for step in state.steps if step.status == "failed"]
-    may_begin = [number for number in failed if not state.missing(number)]
-    under_way = [step.number for step in state.steps if step.is_open]
-    if may_begin or under_way:
-        return min(may_begin or under_way)
+    if under_way := [step.number for step in state.steps if step.is_open]:
+        return min(under_way)
     return state.next_step.number if state.next_step else state.current
 
 
@@ -217,11 +214,9 @@ def _refuse_unless_open(state: State, step: Step, status: str | None) -> None:
 def awaited(state: State, number: int | None) -> Step:
     """The step that a person decides on: *number*, else the one that waits."""
     waiting = [step for step in state.steps if state.awaits_approval(step)]
-    names = ", ".join(map(state.title, waiting))
-    if number is None and len(waiting) > 1:
-        raise IllegalMove(f"several steps wait for approval: {names}", hint="Give STEP.")
     step = waiting[0] if number is None and waiting else step_of(state, number or state.current)
     if step not in waiting:
+        names = ", ".join(map(state.title, waiting))
         raise IllegalMove(
             f"{state.title(step)} does not wait for an approval; it is {step.status}",
             hint=f"Waiting: {names}." if waiting else "No step waits for approval.",
