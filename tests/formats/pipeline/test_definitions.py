@@ -142,7 +142,10 @@ WRONG: list[tuple[str, str]] = [
     (steps('approval_type = "approve"'), "step 1.approval_type: has no effect without"),
     (steps("max_attempts = 2"), "step 1.max_attempts: has no effect without retry_enabled"),
     (steps("retry_enabled = true\nmax_attempts = 0"), "max_attempts: expected at least 1, found 0"),
-    (steps("", "triggers_retry = true"), "step 2.triggers_retry: no step before it has retry_enabled"),
+    (
+        steps("", "triggers_retry = true"),
+        "step 2.triggers_retry: no step before it has retry_enabled",
+    ),
     (steps('agent = "a"\nagents = ["b"]'), "step 1: expected either agent or agents"),
     (
         steps("", head='name = "x"\nphases = [{ phase = 1, name = "P" }]'),
