@@ -21,7 +21,6 @@ _NOT_ACTIVE = {"completed", "cancelled", "not_started"}
 FindPlan: TypeAlias = Callable[[str], str | None]  # the one plan that a text means
 
 _REMARK = pattern(r"(?<!\s)\s++[-–—(]|:\s|,\s")
-_PLANNING = pattern(r"\bplan(?:ning)?\b", re.IGNORECASE)
 
 
 def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> Looked:
@@ -37,8 +36,9 @@ def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> 
         if session is None:
             return Looked(path, None, values.joined(silence, document.problem))
         local = session
-    declaration, problems = _declared(local, path, mtime, find_plan)
-    problem = values.joined(*problems, document.problem)
+    declaration, plan_problem = _declared(local, path, mtime, find_plan)
+    stated = local.stated
+    problem = values.joined(stated.phase_problem, plan_problem, stated.too_many, document.problem)
     if ended := _ended(local):
         closed = None if local.word == "not_started" else declaration
         return Looked(path, None, values.joined(ended, document.problem), closed=closed)
@@ -53,36 +53,19 @@ def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> 
 
 def _declared(
     local: _Local, path: str, mtime: float, find_plan: FindPlan
-) -> tuple[Declaration, tuple[str | None, ...]]:
-    """What it declares, and what of it could not be understood."""
+) -> tuple[Declaration, str | None]:
+    """What it declares, and what is wrong with the plan that it points at."""
     stated = local.stated
     listed = stated.front_reading or stated.reading
-    reading = values.unique(kept for kept in map(values.path_of, listed) if kept)
+    reading = [kept for kept in map(values.path_of, listed) if kept]
     plan, plan_problem = _plan(stated.value("plan"), reading, find_plan)
-    workflow_type, is_guess = stated.type_for(local.name, _PLANNING)
-    declaration = Declaration(
-        source="local",
-        path=path,
-        mtime=mtime,
-        workflow=local.name,
-        workflow_type=workflow_type,
-        type_guessed=is_guess,
-        phase=stated.phase.mark if stated.phase else None,
-        phase_unreadable=stated.phase_problem is not None,
+    declaration = Declaration("local", path, mtime)
+    return stated.declared(declaration, local.name, local.word, reading)._replace(
         phase_written=stated.phase_field,
         status_written=stated.fields.get("status", FieldValue("")),
-        status=statuses.status_for(local.word),
-        required_reading=tuple(f"@{kept}" for kept in reading) or None,
-        key_reminders=values.unique(stated.reminders) or None,
-        context=stated.context or None,
         next_action=stated.value("next") or stated.value("next list"),
-        gate=stated.value("gate"),
         plan=plan,
-    )
-    most, listed_files = values.MOST_ITEMS, len(set(listed))
-    too_many = f"{listed_files} files to read are declared, the first {most} count"
-    problems = (stated.phase_problem, plan_problem, too_many if listed_files > most else None)
-    return declaration, problems
+    ), plan_problem
 
 
 class _Local(NamedTuple):
@@ -258,18 +241,9 @@ _HEADING = pattern(rf"(?:^|.*?\W){_MARKER}(?:{_BEHIND})?")
 # "Workflow state: see below" is prose. With a name behind it, a plain line has to shout.
 _ALONE = pattern(rf"[\W_]*+(?:{_MARKER}[\W_]*+|WORKFLOW[ _-]STATE{_BEHIND})")
 
-_PAST = r"(?:old|previous|prior|past|former|archived?|obsolete|outdated|deprecated)\b"
-_RETIRED = rf"(?:{_PAST}|(?:archives|examples?|samples?|templates?)\b(?!\.\w))"
-_NOW = r"(?:(?:current|active)\s++)?"
-_ABOUT_OLD = pattern(
-    rf"[\W_]*+(?:{_RETIRED}[\W_]*+$|(?:the\s++)?{_PAST}.*\bworkflows?\b)"
-    rf"|.*\b{_RETIRED}\W++(?:(?:of|for)\s++)?(?:an?\s++|the\s++)?{_NOW}workflows?\b"
-    rf"|.*\bworkflow[\s_-]++states?(?:\s++{_RETIRED}|(?=\W*?[:–—-])\W*+{_RETIRED}[\W\d_]*+$"
-    rf"|[^\w(]*+\([^()]*\b(?:{_RETIRED}|do\s+not\s+use|not\s+in\s+use|not\s+active|inactive))",
-    re.IGNORECASE,
-)
-_OLD_ALONE = pattern(
-    rf"[\W_]*+(?:the\s++)?{_RETIRED}\s++{_NOW}workflow[\s_-]++state[\W_]*+(?:\([^()]*+\)[\W_]*+)?",
+_OLD = pattern(
+    r"\b(?:old|previous|prior|past|former|archived?s?|obsolete|outdated|deprecated|examples?|samples?|templates?"
+    r"|do\s+not\s+use|not\s+in\s+use|not\s+active|inactive)\b(?!\.\w)",
     re.IGNORECASE,
 )
 
@@ -353,7 +327,7 @@ def _without_old(lines: list[Line]) -> tuple[list[Line], Line | None]:
     level = 0  # of the old section that is open; 7 below a plain line
     for line in lines:
         text = line.text[:_LONGEST]
-        if level and (0 < line.level <= level or (level == 7 and _ALONE.fullmatch(text))):
+        if 0 < line.level <= level or (level == 7 and _ALONE.fullmatch(text)):
             level = 0
         if not level and _is_old(line, text):
             level = line.level or 7
@@ -364,9 +338,21 @@ def _without_old(lines: list[Line]) -> tuple[list[Line], Line | None]:
 
 
 def _is_old(line: Line, text: str) -> bool:
+    """Whether a heading, or a marker, speaks of an old workflow or an example; a workflow's name does not."""
+    if not _OLD.search(text) or field_of(line):
+        return False
     if not line.level:
-        return "workflow" in text.casefold() and bool(_OLD_ALONE.fullmatch(text))
-    return field_of(line) is None and bool(_ABOUT_OLD.match(text))
+        return bool(_ALONE.fullmatch(_OLD.sub("", text)))
+    if "workflow" not in text.casefold():
+        return _is_no_more(text)
+    marker = _HEADING.match(text)
+    name = (marker and marker["name"]) or ""
+    return bool(_OLD.search(text.removesuffix(name)) or _is_no_more(name))
+
+
+def _is_no_more(text: str) -> bool:
+    """Whether a text says no more than that it is an old one or an example."""
+    return not re.search(r"\w", _OLD.sub("", text))
 
 
 # People name a plan by its path, its folder, the folder's name or its number.
@@ -377,34 +363,34 @@ _LEADING = pattern(r"(?P<number>[0-9]{1,9})(?![0-9])")
 
 def plan_among(plans: Sequence[str], text: str) -> str | None:
     """The one plan that a text means, as its path is written on disk; None if none or several are."""
-    wanted = _plain(
-        text.strip(f"{values.MARKS} \t\"'").removeprefix("@").removeprefix("./").rstrip("/")
-    )
+    wanted = text.strip(f"{values.MARKS} \t\"'").removeprefix("@").removeprefix("./").rstrip("/")
     number = _NUMBER.fullmatch(wanted)
-    in_turn = [wanted, wanted, str(int(number["number"])) if number else ""]
-    names = {plan: _names_of(_plain(plan)) for plan in plans}
-    for kind, name in enumerate(in_turn if wanted else []):
-        folded = name.casefold()
-        found = [
-            plan for plan in plans if folded in {_plain(n.casefold()) for n in names[plan][kind]}
-        ]
-        if name and found:
-            return _only([plan for plan in found if name in names[plan][kind]]) or _only(found)
+    for fold in (str, str.casefold):  # as it is written, else in any case
+        for names_of, name in (
+            (_paths_of, _plain(wanted)),
+            (_name_of, _plain(wanted)),
+            (_number_of, number and number["number"].lstrip("0")),
+        ):
+            found = [plan for plan in plans if name and fold(name) in map(fold, names_of(plan))]
+            if found:
+                return found[0] if len(found) == 1 else None
     return None
 
 
-def _only(plans: list[str]) -> str | None:
-    return plans[0] if len(plans) == 1 else None
+def _paths_of(plan: str) -> list[str]:
+    folder, file = posixpath.split(_plain(plan))
+    return [_plain(plan), *([folder] if file.casefold() == "plan.md" else [])]
 
 
-def _names_of(plan: str) -> tuple[list[str], list[str], list[str]]:
-    """The paths of a plan, its names and its numbers."""
-    folder, file = posixpath.split(plan)
-    own = folder if file.casefold() == "plan.md" else ""  # that is the plan's, by its file's name
-    name = posixpath.basename(own) if own else posixpath.splitext(file)[0] if folder else ""
-    number = _LEADING.match(name)
-    names = [name] if name else []
-    return [plan, own] if own else [plan], names, [str(int(number["number"]))] if number else []
+def _name_of(plan: str) -> list[str]:
+    """That of its folder if that is the plan's, else that of its file."""
+    *_, own = _paths_of(plan)
+    return [posixpath.splitext(posixpath.basename(own))[0]]
+
+
+def _number_of(plan: str) -> list[str]:
+    number = _LEADING.match(_name_of(plan)[0])
+    return [number["number"].lstrip("0")] if number else []
 
 
 def _plain(text: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple, get_args
+from typing import NamedTuple, cast, get_args
 
-from holdfast.formats.canonical.sources import Json, WorkflowType, values
+from holdfast.formats.canonical.sources import Declaration, Json, WorkflowType, values
 from holdfast.formats.canonical.sources.document import field_of
 from holdfast.formats.canonical.sources.phase_marks import (
     PhaseReading,
@@ -16,7 +16,8 @@ from holdfast.formats.canonical.sources.phase_marks import (
     sane_mark,
     stated_status,
 )
-from holdfast.formats.canonical.sources.statuses import status_of
+from holdfast.formats.canonical.sources.statuses import status_for, status_of
+from holdfast.formats.canonical.sources.words import Word
 from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
 from holdfast.text.plaintext import scalar
@@ -27,6 +28,7 @@ _BELOW = {"status", "phase", "next", "next list", "gate"}
 _LISTED = {"next", "next list", "gate"}  # below a label that is no heading, their value is an item
 _OVER_TITLE = pattern(r"\b(?:completed|done|finished|past|previous)\b", re.IGNORECASE)
 _LONGEST_NAME = 100
+_MOST_PATHS = 100
 
 _PAIR = pattern(
     rf"[{values.MARKS}]*+(?P<key>[^\W\d][\w.-]*+(?: [\w.-]++){{0,2}}+)[{values.MARKS}]*+\s*+[:=](?!//)(?P<value>.*)",
@@ -120,23 +122,54 @@ class Stated:
                 return count
         return None
 
-    def type_for(self, name: str, planning: re.Pattern[str]) -> tuple[WorkflowType, bool]:
-        """The type, and whether it is guessed from the name, in which *planning* names planning."""
+    @property
+    def too_many(self) -> str | None:
+        """That more files are declared than count."""
+        listed = len(set(self.front_reading or self.listed))
+        if listed <= _MOST_PATHS:
+            return None
+        return f"{listed} files to read are declared, the first {_MOST_PATHS} count"
+
+    def declared(
+        self, said: Declaration, name: str, word: Word | None, reading: Iterable[str]
+    ) -> Declaration:
+        """*said* with what files of both kinds declare in the same way."""
+        workflow_type, is_guess = self._type(name)
+        paths = tuple(f"@{path}" for path in values.unique(reading, _MOST_PATHS))
+        return said._replace(
+            workflow=name or None,
+            workflow_type=workflow_type,
+            type_guessed=is_guess,
+            phase=self.phase.mark if self.phase else None,
+            phase_unreadable=self.phase_problem is not None,
+            status=status_for(word),
+            required_reading=paths or None,
+            key_reminders=values.unique(self.reminders) or None,
+            context=self.context or None,
+            gate=self.value("gate"),
+        )
+
+    def _type(self, name: str) -> tuple[WorkflowType, bool]:
+        """The type, and whether it is guessed from the name."""
         if stated := self.value("type"):
-            plain = re.sub(r"[\s_]+", "-", stated.casefold())
+            plain = values.plain_label(stated).replace(" ", "-")
             return next(
                 (known for known in get_args(WorkflowType) if known == plain), "custom"
             ), False
         # By the table of the document.
-        if planning.search(name):
-            return "planning", True
-        if _QA.search(name):
-            return "qa-loop", True
-        return "implementation" if _IMPLEMENTATION.search(name) else "custom", True
+        guess = next(
+            (kind for kind, words in _TYPES.items() if re.search(words, name, re.IGNORECASE)),
+            "custom",
+        )
+        return cast("WorkflowType", guess), True
 
 
-_QA = pattern(r"\bqa\b", re.IGNORECASE)
-_IMPLEMENTATION = pattern(r"\b(?:implement\w*|features?|build(?:ing|s)?)\b", re.IGNORECASE)
+_TYPES = {
+    # A plan's title may have the word "plan", so that alone names no planning.
+    "planning": r"\bplanning\b|^plan (?:the|an?)\b|\bresearch and plan\b",
+    "qa-loop": r"\bqa\b",
+    "implementation": r"\b(?:implement\w*|features?|build(?:ing|s)?)\b",
+}
 
 
 def _phase_in_parts(front: dict[str, Json]) -> PhaseReading:

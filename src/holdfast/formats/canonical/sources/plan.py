@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 
 from holdfast.formats.canonical.sources import (
     Candidate,
@@ -31,7 +31,6 @@ from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
 
 NOTHING_TO_FOLLOW = "says that it runs, but has nothing to follow"
-_MOST_PATHS = 100
 _MOST_OPEN = 500
 _RUNS = {"in_progress", "blocked"}
 
@@ -39,8 +38,6 @@ _SPEAKS = pattern(r"\b(?:phase|workflow)s?\b", re.IGNORECASE)
 _PREFIX = pattern(r"[*_]*plan(?:[\s_-]*#?(?P<number>[0-9]{1,9}))?\b[*_]*", re.IGNORECASE)
 _BEHIND_PREFIX = pattern(r"\s*(?:[:–—]|-\s)[*_]*\s*(?=\S)")
 _FOLDER = pattern(r"(?P<number>[0-9]{1,9})(?:[-_](?P<name>.+))?")
-# Every title here begins with "Plan", so the word alone names no planning.
-_PLANNING = pattern(r"\bplanning\b|\bresearch and plan\b", re.IGNORECASE)
 # What a plan tells to make or to change is no reading of it.
 _CHANGES = pattern(
     r"\b(?:add|adds|create|creates|created|write|update|updated|edit|extend|modify|change|changes|rewrite|rename|move|delete|remove|fix|document|generate|output|save|append|new)\b",
@@ -62,13 +59,7 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
     plan = _Plan(document, path, mtime)
     if values.is_template(plan.name):
         return Looked(path, None, f"its title {values.quoted(plan.name)} is a placeholder")
-    listed = len(set(plan.stated.listed))
-    too_many = (
-        f"{listed} files to read are declared, the first {_MOST_PATHS} count"
-        if listed > _MOST_PATHS
-        else None
-    )
-    more = values.joined(plan.stated.phase_problem, too_many, document.problem)
+    more = values.joined(plan.stated.phase_problem, plan.stated.too_many, document.problem)
     word, found = plan.status
     if word in _RUNS and found:
         said = word.replace("_", " ")
@@ -227,30 +218,19 @@ class _Plan:
 
     def declared(self, word: Word) -> Declaration:
         stated, phases = self.stated, self.phases
-        title = self.name
-        workflow_type, is_guess = stated.type_for(title, _PLANNING)
-        open_items = [values.spoken(line.text) for line in self._open_lines()]
-        first_open = None if phases.listed else self._next_of_list()
-        mark = stated.phase.mark if stated.phase else None
-        return Declaration(
-            source="plan",
-            path=self.path,
-            mtime=self.mtime,
-            workflow=stated.value("workflow") or title or None,
-            workflow_type=workflow_type,
-            type_guessed=is_guess,
+        name = stated.value("workflow") or self.name
+        declaration = Declaration("plan", self.path, self.mtime)
+        declaration = stated.declared(declaration, name, word, self._reading())
+        mark = declaration.phase
+        return declaration._replace(
             phase=(phases.filled_in(mark) if mark else None) or phases.current(),
-            phase_unreadable=stated.phase_problem is not None,
-            status=statuses.status_for(word),
-            required_reading=tuple(
-                f"@{path}" for path in values.unique(self._reading(), _MOST_PATHS)
-            ),
-            key_reminders=values.unique(stated.reminders) or None,
             context={**self._known_by_name(), **stated.context} or None,
-            next_action=self._stated_next() or first_open,
-            gate=None if phases.listed else stated.value("gate"),
+            next_action=self._stated_next() or (None if phases.listed else self._next_of_list()),
+            gate=None if phases.listed else declaration.gate,
             phases=phases.declared(),
-            open_items=tuple(open_items[:_MOST_OPEN]),
+            open_items=tuple(
+                values.spoken(line.text) for line in islice(self._open_lines(), _MOST_OPEN)
+            ),
         )
 
     def _stated_next(self) -> str | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from holdfast.formats.canonical.sources import statuses, values
-from holdfast.formats.canonical.sources.document import field_of
 from holdfast.formats.canonical.sources.phase_marks import (
     is_range,
     number_of,
@@ -82,15 +81,7 @@ def start_of(title: str) -> Start | None:
     title = plain_digits(title)
     around = _AROUND.match(title)
     at = around.end() if around else 0
-    before = statuses.split_status(title[:at])[1] if at else None
-    if numbered := _BARE.match(title, at):  # "3. Phase 2: Build"
-        inner = _start_at(title, numbered.start("name"), before)
-        if inner:
-            return inner
-    return _start_at(title, at, before)
-
-
-def _start_at(title: str, at: int, before: Word | None) -> Start | None:
+    before = statuses.split_status(title[:at])[1]
     if found := statuses.longest(statuses.nouns(), title, at):
         end = found[0]
         noun = title[at:end].lower()
@@ -143,13 +134,9 @@ def _start(match: re.Match[str], rest: str, before: Word | None, noun: str) -> S
 
 _BOLD = pattern(r"(?P<mark>\*\*|__)(?P<inner>.+?)(?P=mark)(?P<tail>.*)")
 _NUMBERED_CELL = pattern(
-    r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)–—-]\s*(?P<name>.*))?"
+    r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?(?:(?:\s*[.:)–—-]\s*|\s+(?=[*_`]*[^\W\d_]))(?P<name>.*))?"
 )
 _LONGEST_STATUS = 500  # in a cell, with its remark
-_LONGEST_TITLE = 100  # of a phase that is a plain line
-_PHASE_CELL = pattern(  # "1 Design"
-    r"#?(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s+(?P<name>[*_`]*[^\W\d_].*)"
-)
 # Steps that are next come after the work, and those to reproduce are no work.
 _ANNOUNCES = pattern(
     r"(?!.*\b(?:next|further|future|follow[\s-]?up|completed)\b)"
@@ -167,11 +154,10 @@ def heading_start(line: Line) -> Start | None:
 
 def box_start(line: Line) -> Start | None:
     start = start_of(line.text) if line.checked is not None else None
-    return start._replace(boundary="indent", word=_over(line.word) or start.word) if start else None
-
-
-def _over(word: str | None) -> Word | None:
-    return word if word in {"completed", "in_progress", "blocked", "cancelled", "on_hold"} else None  # type: ignore[return-value]
+    if start is None:
+        return None
+    word = None if line.word == "not_started" else cast("Word | None", line.word)
+    return start._replace(boundary="indent", word=word or start.word)
 
 
 def bold_start(line: Line) -> Start | None:
@@ -190,43 +176,31 @@ def bold_start(line: Line) -> Start | None:
 
 def item_start(line: Line) -> Start | None:
     """An item or a plain line "Phase 1: Design"; "Phase 1 was hard" is a sentence."""
-    if line.level or line.checked is not None:
+    start = start_of(line.text) if line.checked is None and not line.level else None
+    if start is None or not start.is_title or (not line.item and line.text.endswith((".", ":"))):
         return None
-    titled = _BOLD.match(line.text)
-    is_sentence = len(line.text) > _LONGEST_TITLE or line.text.endswith((".", ":", ","))
-    if not line.item and (titled or is_sentence or field_of(line)):
-        return None
-    start = start_of(line.text)
-    if start is None or not start.is_title:
-        return None
-    if titled and (inner := start_of(titled["inner"])) and inner.name:
-        return None  # a phase in bold, or a sentence about one
     return start._replace(boundary="indent")
 
 
 def row_start(line: Line) -> Start | None:
     """A row of a table with a column for phases; for one with numbers see `numbered_rows`."""
-    for label, cell in reversed(
-        list((line.cells or {}).items())
-    ):  # which has the last column first
-        start = start_of(cell) if cell else None
-        numbered = _NUMBERED_CELL.fullmatch(cell) if cell and _names_phases(label) else None
-        if cell and statuses.nouns().get(label.removesuffix("s")) == "phase":
-            numbered = numbered or _PHASE_CELL.fullmatch(cell)
+    cells = line.cells or {}
+    for label, cell in reversed(list(cells.items())):  # which has the last column first
+        start = start_of(cell)
+        numbered = _NUMBERED_CELL.fullmatch(cell) if _names_phases(label) else None
         if start is None and numbered:
-            name, word = phase_name(numbered["name"] or "")
-            start = Start(
-                int(numbered["number"]),
-                name,
-                word=word,
-                is_part=bool(numbered["part"]),
-                noun="phase",
-            )
+            start = _numbered_start(numbered)
         if start:
-            return _with_cells(start, line.cells or {}, label)
+            return _with_cells(start, cells, label)
         if label not in (*_NUMBER_LABELS, *_STATUS_LABELS):
             return None  # only the first cell that is neither number nor status names the phase
     return None
+
+
+def _numbered_start(match: re.Match[str]) -> Start:
+    name, word = phase_name(match["name"] or "")
+    part = match["part"] is not None
+    return Start(int(match["number"]), name, word=word, is_part=part, noun="phase")
 
 
 def _names_phases(label: str) -> bool:
@@ -250,28 +224,21 @@ def status_cell(cells: Mapping[str, str]) -> str:
 def status_in_row(cells: Mapping[str, str]) -> Word | None:
     """What the column of statuses says."""
     status = status_cell(cells)
-    if status.casefold() in {"x", "yes"}:
-        return "completed"
-    if status.startswith("[") and status.endswith("]"):
-        return BOXES.get(status[1:-1].strip() or " ") or statuses.part_status(status)
-    return statuses.part_status(status) if status else None
+    return (
+        BOXES.get(status.strip("[]") or " ") if status[:1] == "[" else statuses.part_status(status)
+    )
 
 
 def numbered_rows(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
-    """Rows "1 | Build | done" of a table with statuses, or below a heading that speaks of phases."""
+    """Rows "1 | Build | done" of a table that names phases, or below a heading that speaks of them."""
     told = False
     for line in lines:
         told = bool(_ANNOUNCES.fullmatch(line.text)) if line.level else told
         cells = line.cells or {}
-        if told or any(_names_phases(label) for label in cells):
-            label = next((label for label in _NUMBER_LABELS if label in cells), None)
-            match = _NUMBERED_CELL.fullmatch(cells[label]) if label else None
-            if match and label:
-                number, part = int(match["number"]), bool(match["part"])
-                yield (
-                    line,
-                    _with_cells(Start(number, None, is_part=part, noun="phase"), cells, label),
-                )
+        label = next((label for label in _NUMBER_LABELS if label in cells), "")
+        match = _NUMBERED_CELL.fullmatch(cells.get(label, ""))
+        if match and (told or any(map(_names_phases, cells))):
+            yield line, _with_cells(_numbered_start(match), cells, label)
 
 
 def numbered_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
@@ -338,24 +305,17 @@ def is_column(line: Line) -> bool:
 
 
 def bold_items(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
-    """Items or lines "**Build**" that have boxes below, or a status behind."""
-    found: list[tuple[Line, str, Word | None]] = []
-    title, name = None, ""  # of which the boxes may follow
+    """Items or lines "**Build**" that have boxes below."""
+    title, number = None, 0
     for line in lines:
-        if title and line.checked is not None and (line.indent > title.indent or not title.item):
-            found.append((title, name, None))
-            title = None
-        is_plain = line.checked is None and not line.level and not field_of(line)
-        match = _BOLD.match(line.text) if is_plain else None
-        if match:
-            tail = match["tail"].strip(statuses.SEPARATORS)
-            word = statuses.whole_status(tail) if tail else None
-            name = statuses.split_status(match["inner"])[0]
-            is_label = match["inner"].endswith(":") or IS_NO_WORK.match(name) or (tail and not word)
-            if word and not is_label:
-                found.append((line, name, word))
-            title = None if word or is_label else line
-        elif line.level:
-            title = None
-    for number, (title, name, word) in enumerate(found, 1):
-        yield title, Start(number, name, word=word, boundary="item" if title.item else "heading")
+        if line.checked is not None:
+            if title and (line.indent > title.indent or not title.item):
+                number += 1
+                name = statuses.split_status(title.text)[0]
+                yield title, Start(number, name, boundary="item" if title.item else "heading")
+                title = None
+            continue
+        match = _BOLD.match(line.text)
+        if line.level or match:
+            is_title = match and not match["tail"] and not match["inner"].endswith(":")
+            title = line if is_title and not IS_NO_WORK.match(line.text) else None
