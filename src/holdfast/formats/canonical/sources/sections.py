@@ -29,12 +29,10 @@ class Section:
         self.open_lines: list[Line] = []  # with the boxes that are work
         self.criteria: list[Line] = []  # boxes that are no work, but show when it is done
         self.running: str | None = None  # the first item that is marked so
-        self.has_running_row = False
         self.gate: str | None = None
         self.gate_title: Line | None = None  # the line before, if the gate is to stand below it
-        self.parents: list[
-            tuple[int, bool]
-        ] = []  # of a box: their indents, and whether they are over
+        self.outer = values.MOST_CHARACTERS  # how far the outermost boxes are indented
+        self.over: Line | None = None  # a box that is over, below which none holds anything back
         self.aside = 0  # the level of a heading inside it, whose boxes are no work of it
         self.is_later = False
 
@@ -54,7 +52,7 @@ class Section:
 
     @property
     def was_begun(self) -> bool:
-        return self.word in {*_MARKED, "completed"} or self.ticked_boxes > 0 or bool(self.running)
+        return self.word in {*_MARKED, "completed"} or self.ticked_boxes > 0
 
     @property
     def words(self) -> set[Word | None]:
@@ -62,10 +60,10 @@ class Section:
 
     def holds(self, line: Line) -> bool:
         """Whether a line below is about this."""
-        boundary = self.start.boundary
-        if line.level or boundary == "indent":
+        ends = self.start.boundary
+        if line.level or ends == "indent":
             return self.encloses(line)
-        return boundary == "heading" or line.item or self.encloses(line)
+        return ends == "heading" or line.item or self.encloses(line)
 
     def encloses(self, line: Line) -> bool:
         """Whether a line is one step further in."""
@@ -86,13 +84,12 @@ class Section:
         if line.cells and (word := status_in_row(line.cells)):
             self.ticked_boxes += word == "completed"
             self.open_boxes += word not in _OVER
-            self.has_running_row = self.has_running_row or word == "in_progress"
+            if word == "in_progress":
+                self.running = self.running or ""
         if line.checked is not None:
             self._read_box(line)
         elif line.level or (not line.item and _LABEL.match(line.text)):
             self._turn(line)
-        elif not line.item:
-            self.parents.clear()
 
     def _turn(self, line: Line) -> None:
         """A heading or a label inside: what follows may be criteria, or for later."""
@@ -105,27 +102,25 @@ class Section:
         self.aside = level if self.is_later or IS_NO_WORK.match(line.text) else 0
 
     def _read_box(self, line: Line) -> None:
-        while self.parents and self.parents[-1][0] >= line.indent:
-            self.parents.pop()
-        below_ticked = any(is_over for _, is_over in self.parents)
-        self.parents.append((line.indent, line.word in _OVER))
+        if self.over and line.indent <= self.over.indent:
+            self.over = None
+        is_below_done = self.over is not None
+        self.outer = min(self.outer, line.indent)
         is_done = line.checked or line.word == "completed"
+        if line.word in _OVER and not is_below_done:
+            self.over = line
         if self.aside and not self.is_later and (is_done or line.word not in _OVER):
             if not line.sign:  # which makes a note on what goes on
                 self.criteria.append(line)
         elif is_done:
             self.ticked_boxes += not self.aside
-        elif line.word in _OVER or self.is_later or (below_ticked and line.word not in _MARKED):
-            return
-        else:
+        elif not (line.word in _OVER or self.is_later) and (
+            line.word in _MARKED or not is_below_done
+        ):
             self.open_boxes += 1
             self.open_lines.append(line)
-            if (
-                line.word in _MARKED
-                and self.running is None
-                and (below_ticked or len(self.parents) == 1)
-            ):
-                self.running = values.spoken(line.text)
+            if line.word in _MARKED and (is_below_done or line.indent == self.outer):
+                self.running = self.running or values.spoken(line.text)
 
     def close(self) -> None:
         """All has been read: criteria count where there is nothing else."""
@@ -194,7 +189,7 @@ class Phase:
     @property
     def is_running(self) -> bool:
         return self.word in _MARKED or (
-            not self.is_over and any(part.running or part.has_running_row for part in self.sections)
+            not self.is_over and any(part.running is not None for part in self.sections)
         )
 
     @property
