@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple, cast, get_args
+from typing import NamedTuple, get_args
 
 from holdfast.formats.canonical.sources import Declaration, Json, WorkflowType, values
 from holdfast.formats.canonical.sources.document import field_of
@@ -157,18 +157,14 @@ class Stated:
                 (known for known in get_args(WorkflowType) if known == plain), "custom"
             ), False
         # By the table of the document.
-        guess = next(
-            (kind for kind, words in _TYPES.items() if re.search(words, name, re.IGNORECASE)),
-            "custom",
-        )
-        return cast("WorkflowType", guess), True
+        return next((kind for kind, words in _TYPES.items() if words.search(name)), "custom"), True
 
 
-_TYPES = {
+_TYPES: dict[WorkflowType, re.Pattern[str]] = {
     # A plan's title may have the word "plan", so that alone names no planning.
-    "planning": r"\bplanning\b|^plan (?:the|an?)\b|\bresearch and plan\b",
-    "qa-loop": r"\bqa\b",
-    "implementation": r"\b(?:implement\w*|features?|build(?:ing|s)?)\b",
+    "planning": pattern(r"\bplanning\b|^plan (?:the|an?)\b|\bresearch and plan\b", re.IGNORECASE),
+    "qa-loop": pattern(r"\bqa\b", re.IGNORECASE),
+    "implementation": pattern(r"\b(?:implement\w*|features?|build(?:ing|s)?)\b", re.IGNORECASE),
 }
 
 

@@ -7,49 +7,49 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.formats.canonical.sources import PhaseMark, statuses, values
-from holdfast.formats.canonical.sources.words import NUMBERS, OF, SIGNS, VAGUE, Word
+from holdfast.formats.canonical.sources.words import CODES, NUMBERS, OF, SIGNS, VAGUE, Word
 from holdfast.patterns import pattern
 
 _MOST_PHASES = 9_999
 _NOUNS = sorted(statuses.nouns(), reverse=True)
 _LATIN = "|".join([noun for noun in _NOUNS if noun[0] < "\u2e80"])
 _HAN = "|".join([noun for noun in _NOUNS if noun[0] >= "\u2e80"])
-_COUNTED = pattern(rf"{values.DECORATION}(?:{_LATIN})\s+(?P<value>#?[0-9].*)", re.IGNORECASE)
-_PHASE = rf"{values.DECORATION}(?:(?:{_LATIN}|{_HAN})\s*|[mps](?=[0-9]))?#?"
-# "第二阶段", "2단계": the number stands before the noun.
+_WORDS = "|".join(sorted(NUMBERS, key=len, reverse=True))
+_BEHIND_WORD = rf"(?=\s*(?:$|[-–—:：|(（,.*_{''.join(SIGNS)}\]]|/|of\s+[0-9a-z]))"
+_OF = rf"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:{OF.replace(', ', '|')})\s++)"
+_NUMBER = pattern(
+    rf"[\s_]*(?:(?:no|nr|n)[.°º]\s*)?#?-?(?:(?P<number>[0-9]{{1,4}})(?P<part>[a-z](?![^\W_])|(?:\.[0-9]{{1,4}})+)?"
+    rf"|(?P<word>{_WORDS})(?<![Xx]){_BEHIND_WORD}|(?<=\s)(?P<letter>[A-WYZ]){_BEHIND_WORD})"
+    rf"(?:{_OF}#?(?P<total>[0-9]{{1,4}}|(?:{_WORDS})(?!\w))\)?)?",
+    re.IGNORECASE,
+)
+# The number may come before the noun: "第二阶段", "2단계", "1. Aşama", "1ª fase".
+_BEFORE = pattern(
+    r"(?:第\s*)?(?P<number>[0-9]{1,3}|[一二三四五六七八九十])(?:[个個]|\s*(?:[.ªº]|ère|er|e|ème|-?[йя])\s+(?=[a-zа-я]))?",
+    re.IGNORECASE,
+)
+_CODE = pattern(rf"[{''.join(CODES.values())}](?=-?[0-9])", re.IGNORECASE)
 _NUMBER_FIRST = pattern(rf"(?:第 ?)?([0-9]{{1,3}}|[一二三四五六七八九十]) ?[个個]?(?:{_HAN})")
 _SEPARATED = pattern(rf"\s*(?:$|[-–—:|,.(\[{values.SYMBOLS}])")
-_COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten"
-_NUMBER = f"(?:[0-9]++|(?:{_COUNTS})(?![a-z]))"
-_PART = r"(?:\.[0-9]+|[a-z](?![^\W_]))?"  # a phase "2.1" or "2b" is a part of phase 2
-_OF = rf"(?:\s*+/\s*+|\s*+\(?of(?![a-z])\s*+|\s++(?:{OF.replace(', ', '|')})\s++)"
-_RANGE = r"(?:and|to|or|und|bis|oder|et|ou|y|o|e|i|и|do|til|thru|vs|plus|x)"
-_TWO = pattern(
-    rf"{_PHASE}(?P<current>{_NUMBER}){_PART}{_OF}#?(?P<total>{_NUMBER})\)?"
-    r"(?!\w|\.[0-9])(?P<rest>.*)",
-    re.IGNORECASE,
-)
-_ONE = pattern(
-    rf"{_PHASE}(?:(?P<current>[0-9]++)(?:(?=$|\.?\s|[:(–—,\]]|-(?![0-9]))|\.[0-9]+(?=$|[\s:])|[a-z](?=\s*(?:$|[-–—:(,])))"
-    rf"|(?P<word>{_COUNTS})(?=\s*(?:$|[-–—:(])))(?P<rest>.*)",
-    re.IGNORECASE,
-)
-_ANY = "(?:[0-9.?-]+|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
-_BROKEN = pattern(
-    rf"{_PHASE}(?:{_ANY}(?:\s*+/\s*+|\s++(?:out\s+)?of\s++){_ANY}|{_ANY}\s*+/\s*+\w+|\w+\s*+/\s*+{_ANY})(?!\w)(?P<rest>.*)",
-    re.IGNORECASE,
-)
 # "2-3" and "2 and 3" are several phases, "2..x" is none. "2nd pass" and "3D models" are names.
-_SEVERAL = pattern(rf"{_PHASE}[0-9]+(?:\s*[+&,]\s*|[-–—:]|\s+{_RANGE}\s+)#?[0-9]", re.IGNORECASE)
-_UNNAMED = pattern(rf"{_PHASE}[0-9](?![0-9]*[^\W\d])", re.IGNORECASE)
-_LETTERS = pattern(rf"{_PHASE}[NMXY]\s*/\s*[NMXY]\b", re.IGNORECASE)
+_RANGE = r"(?:and|to|or|und|bis|oder|et|ou|y|o|e|i|и|do|til|thru|vs|plus|x)"
+_IS_RANGE = pattern(
+    rf"\.[0-9.]|[/%?]|\s*[-–—:+&,]\s*#?[0-9]|\s+(?:{_RANGE})\s+#?[0-9]|\s+(?:and|to|or|through)\s|\s*[&+]",
+    re.IGNORECASE,
+)
+_UNREADABLE = pattern(
+    rf"{values.DECORATION}(?:(?:{_LATIN}|{_HAN})\s*)?#?(?:[0-9](?![0-9]*[^\W\d])|(?:[0-9?]+|\w+)\s*(?:/|(?<=\s)of\s)\s*(?:[0-9?]|(?:{_WORDS})\b))",
+    re.IGNORECASE,
+)
+_LETTERS = pattern(r"\w*\s*[NMXY]\s*/\s*[NMXY]\b", re.IGNORECASE)
 _NO_NAMES = {"", "phase", "phases", "phase name", "name", "title"}
 _BEHIND = pattern(
     rf"(?P<name>[^\W\d][^()0-9]{{0,200}}?)\s*+(?:,\s*+|(?<=\s)[-–—]\s|\((?=[^()]*+\)$))"
-    rf"(?:(?:{_LATIN})\s+)?(?P<current>{_NUMBER}){_OF}(?P<total>{_NUMBER})\)?",
+    rf"(?P<counted>(?:(?:{_LATIN})\s+)?(?:[0-9]+|{_WORDS}){_OF}(?:[0-9]+|{_WORDS})\)?)",
     re.IGNORECASE,
 )
 _MARKED = pattern("^`([^`]+)`")
+_DECORATION = pattern(values.DECORATION)
 _KEYCAP = pattern("([0-9])\ufe0f?\u20e3")
 _AROUND = f"{statuses.SEPARATORS};(\ufe0f"
 _CLEAR = "|".join([noun for noun in _NOUNS if noun not in VAGUE.split(", ")])
@@ -66,10 +66,6 @@ _DONE_UP_TO = pattern(
     r"\s*(?:(?:are|all)\s+)?(?:✅|done|completed?|finished)(?P<rest>[^0-9]{0,20}(?P<left>[0-9]{1,4})\s+(?:remain|left|to\s+go))?",
     re.IGNORECASE,
 )
-_RANGE_BEHIND = pattern(
-    rf"\.[0-9]|/|\s*[-–—][0-9]|\s+(?:{_RANGE})\s+#?[0-9]|\s+(?:and|to|or|through)\s|\s*[&+]",
-    re.IGNORECASE,
-)
 
 
 def plain_digits(text: str) -> str:
@@ -82,9 +78,53 @@ def number_of(text: str) -> int:
     return int(text[:9]) if text[0].isdigit() else NUMBERS[text.casefold()]
 
 
-def is_range(rest: str) -> bool:
-    """Whether what stands behind a number makes it one of several."""
-    return bool(_RANGE_BEHIND.match(rest))
+class Numbered(NamedTuple):
+    """A phase as it is written in numbers."""
+
+    noun: str  # what it is called; nothing for a bare number
+    number: int
+    total: int | None
+    is_part: bool
+    lead: str  # the marks and signs before it
+    counted: str  # from the number on
+    rest: str  # behind the number, and behind the noun
+
+
+def numbered(text: str, *, bare: bool = False) -> Numbered | None:
+    """The phase that *text* begins with: a noun or a code with its number, or a *bare* number."""
+    text = plain_digits(text)
+    around = _DECORATION.match(text)
+    at = around.end() if around else 0
+    noun, match, end = "", None, 0
+    if found := statuses.longest(statuses.nouns(), text, at):
+        noun = text[at : found[0]].lower()
+        glued = noun[-1].isascii() and text[found[0] : found[0] + 1].isalpha()
+        match = None if glued else _NUMBER.match(text, found[0])
+    elif code := _CODE.match(text, at):
+        noun, match = code[0].lower(), _NUMBER.match(text, code.end())
+    elif before := _BEFORE.match(text, at):
+        found = statuses.longest(statuses.nouns(), text, before.end())
+        if found and not text[found[0] : found[0] + 1].isalnum():
+            noun, match, end = text[before.end() : found[0]].lower(), before, found[0]
+    if match is None and bare:
+        match = _NUMBER.match(text, at)
+    if match is None:
+        return None
+    said, rest = match.groupdict(), text[end or match.end() :]
+    letter, total, part = said.get("letter"), said.get("total"), said.get("part")
+    if not end and ((rest[:1].isascii() and rest[:1].isalnum()) or _IS_RANGE.match(rest)):
+        return None
+    if bare and part and part.isalpha() and not total and not _SEPARATED.match(rest):
+        return None  # "3D models"
+    return Numbered(
+        noun,
+        ord(letter.upper()) - 64 if letter else number_of(said["number"] or said["word"]),
+        number_of(total) if total else None,
+        part is not None,
+        text[:at],
+        text[match.start() :],
+        rest,
+    )
 
 
 class PhaseReading(NamedTuple):
@@ -106,35 +146,37 @@ class PhaseReading(NamedTuple):
 
 def phase_of(value: str) -> PhaseReading:
     """Read what stands behind "Phase:"."""
-    value = _latest(_unwrapped(values.bare(_MARKED.sub(r"\1", _noun_first(plain_digits(value))))))
+    value = _latest(_unwrapped(values.bare(_MARKED.sub(r"\1", plain_digits(value)))))
     sign = SIGNS.get(value[:1])
-    if values.is_unfilled(value):
+    if values.is_unfilled(value) or _LETTERS.match(value):
         return PhaseReading(None, sign)
-    found = _TWO.match(value)
-    if not found:
-        if _LETTERS.match(value):
-            return PhaseReading(None, sign)
-        if _SEVERAL.match(value):
-            return PhaseReading(None, readable=False)
-        found = _ONE.match(value) or _BROKEN.match(value)
-    if found:
-        name, word = phase_name(found["rest"])
+    if found := numbered(value, bare=True):
+        name, word = phase_name(found.rest)
         return _counted(found, name, word or sign)
-    if _UNNAMED.match(value):
+    if _UNREADABLE.match(value):
         return PhaseReading(None, readable=False)
     name, word = phase_name(value)
     if behind := _BEHIND.fullmatch(name or ""):
-        return _counted(behind, behind["name"].strip(), word)
+        found = numbered(behind["counted"], bare=True)
+        return (
+            _counted(found, behind["name"].strip(), word)
+            if found
+            else PhaseReading(None, readable=False)
+        )
     return PhaseReading(PhaseMark(name=name) if name else None, word or sign)
 
 
 def counted_phase(line: str) -> str | None:
     """The expression in a line like "Phase 4/10: X", which says the same without a label."""
-    line = plain_digits(line)
-    match = _COUNTED.match(line) if statuses.DIGIT.search(line) else None
-    value = values.bare(match["value"]) if match else ""
-    two = _TWO.match(value)
-    return value if two and _SEPARATED.match(two["rest"]) else None
+    found = numbered(line) if statuses.DIGIT.search(line) else None
+    if (
+        found is None
+        or not found.total
+        or len(found.noun) == 1
+        or not _SEPARATED.match(found.rest.lstrip(values.MARKS))
+    ):
+        return None
+    return values.bare(found.counted)
 
 
 def phase_in_status(value: str) -> PhaseReading | None:
@@ -206,23 +248,19 @@ def sane_mark(current: int | None, total: int | None, name: str | None) -> Phase
     return PhaseMark(current, total, name) if current or name else None
 
 
-def _counted(match: re.Match[str], name: str | None, word: Word | None) -> PhaseReading:
-    """A reading with numbers, which is unreadable where they are missing or cannot be true."""
-    groups = match.groupdict()
-    current, total = groups.get("current") or groups.get("word"), groups.get("total")
-    mark = sane_mark(
-        number_of(current) if current else None, number_of(total) if total else None, name
-    )
+def _counted(found: Numbered, name: str | None, word: Word | None) -> PhaseReading:
+    """A reading with numbers, which is unreadable where they cannot be true."""
+    mark = sane_mark(found.number, found.total, name)
     return PhaseReading(mark, word, bool(mark and mark.current))
 
 
 def _mentioned(text: str, sign: Word | None) -> PhaseReading | None:
     """What stands behind "phase" in a sentence; what is over is not where the work is."""
     text = _balanced(text.lstrip(f"{statuses.SEPARATORS}("))
-    found = _TWO.match(text) or _ONE.match(text)
-    if found is None or _SEVERAL.match(text):
+    found = numbered(text, bare=True)
+    if found is None:
         return None
-    rest = _balanced(found["rest"])
+    rest = _balanced(found.rest)
     before, word = statuses.ending_status(rest)
     word = (
         statuses.first_status(rest.lstrip(f"{statuses.SEPARATORS}("))
@@ -261,7 +299,7 @@ def _balanced(text: str) -> str:
 def _latest(value: str) -> str:
     """What stands behind the last arrow, if that is a phase with a number."""
     *before, latest = statuses.ARROW.split(value)
-    return latest if before and (_TWO.match(latest) or _ONE.match(latest)) else value
+    return latest if before and numbered(latest, bare=True) else value
 
 
 def _unwrapped(text: str) -> str:

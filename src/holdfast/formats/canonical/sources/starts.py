@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, cast
 
-from holdfast.formats.canonical.sources import statuses, values
+from holdfast.formats.canonical.sources import statuses
 from holdfast.formats.canonical.sources.phase_marks import (
-    is_range,
     number_of,
+    numbered,
     phase_name,
     plain_digits,
 )
@@ -19,34 +19,13 @@ from holdfast.formats.canonical.sources.words import (
     COLUMNS,
     LATER,
     NO_WORK,
-    NUMBERS,
     SIGNS,
     Word,
 )
 from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
 
-# How a title names a phase: "Phase 2b/4: Build ✅", "第二阶段", "M3 - Sync", "2. Build".
-
 _BEGINS = f"-–—:|([：（{''.join(SIGNS)}"  # what may stand between a number and a name
-_WORDS = "|".join(sorted(NUMBERS, key=len, reverse=True))
-_BEHIND_WORD = rf"(?=\s*(?:$|[-–—:：|(（,.*_{''.join(SIGNS)}\]]|/|of\s+[0-9a-z]))"
-_NUMBER = pattern(
-    rf"[\s_]*(?:(?:no|nr|n)[.°º]\s*)?#?-?(?:(?P<number>[0-9]{{1,4}})(?P<part>[a-z](?!\w)|(?:\.[0-9]{{1,4}})+)?"
-    rf"|(?P<word>{_WORDS})(?<![Xx]){_BEHIND_WORD}|(?<=\s)(?P<letter>[A-WYZ]){_BEHIND_WORD})"
-    rf"(?:\s*(?:/|of\s)\s*(?P<total>[0-9]{{1,4}}|(?:{_WORDS})(?!\w)))?",
-    re.IGNORECASE,
-)
-_AROUND = pattern(values.DECORATION)
-# The number may come before the noun: "第二阶段", "2단계", "1. Aşama", "1ª fase".
-_BEFORE = pattern(
-    r"(?:第\s*)?(?P<number>[0-9]{1,3}|[一二三四五六七八九十])(?:[个個]|\s*(?:[.ªº]|ère|er|e|ème|-?[йя])\s+(?=[a-zа-я]))?",
-    re.IGNORECASE,
-)
-_CODE = pattern(
-    rf"(?P<code>[{''.join(CODES.values())}])-?(?P<number>[0-9]{{1,3}})(?P<part>[a-z]|\.[0-9]{{1,3}})?(?![\w.])",
-    re.IGNORECASE,
-)
 _BARE = pattern(
     r"(?:(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)）、–—-]\s*|(?<=\.[0-9])\s+)"
     r"|(?P<han>[一二三四五六七八九十])、\s*)(?P<name>.*)"
@@ -78,54 +57,23 @@ class Start(NamedTuple):
 
 def start_of(title: str) -> Start | None:
     """The phase that a title names by a noun or a code and its number."""
-    title = plain_digits(title)
-    around = _AROUND.match(title)
-    at = around.end() if around else 0
-    before = statuses.split_status(title[:at])[1]
-    if found := statuses.longest(statuses.nouns(), title, at):
-        end = found[0]
-        noun = title[at:end].lower()
-        match = _NUMBER.match(title, end)
-        if match is None or (noun[-1].isascii() and title[end : end + 1].isalpha()):
-            return None
-    elif match := _CODE.match(title, at):
-        noun = match["code"].lower()
-        if noun in CODES["step"] and not match["number"].startswith("0"):
-            return None
-    elif match := _BEFORE.match(title, at):
-        found = statuses.longest(statuses.nouns(), title, match.end())
-        if found is None or title[found[0] : found[0] + 1].isalnum():
-            return None
-        noun = title[match.end() : found[0]].lower()
-        return _start(match, title[found[0] :], before, noun)
-    else:
+    found = numbered(title)
+    if found is None or (found.noun in CODES["step"] and not found.counted.startswith("0")):
         return None
-    rest = title[match.end() :]
-    if (rest[:1].isalnum() and rest[:1].isascii()) or is_range(rest):
-        return None
-    return _start(match, rest, before, noun)
-
-
-def _start(match: re.Match[str], rest: str, before: Word | None, noun: str) -> Start | None:
-    groups = match.groupdict()
-    rest = rest.lstrip("*_`")
+    rest = found.rest.lstrip("*_`")
     is_title = rest.lstrip("*_` ").startswith(tuple(_BEGINS))
     if not is_title and _SUMMARY.match(rest):
         return None
-    name, behind = phase_name(rest)
-    letter, total = groups.get("letter"), groups.get("total")
-    number = (
-        ord(letter.upper()) - 64 if letter else number_of(groups.get("number") or groups["word"])
-    )
-    if not name and noun in statuses.nouns() and statuses.nouns()[noun] == "step":
-        name = f"{noun.title()} {number}"
+    name, word = phase_name(rest)
+    if not name and statuses.nouns().get(found.noun) == "step":
+        name = f"{found.noun.title()} {found.number}"
     return Start(
-        number,
+        found.number,
         name=name,
-        total=number_of(total) if total else None,
-        word=behind or before,
-        noun=noun,
-        is_part=groups.get("part") is not None,
+        total=found.total,
+        word=word or statuses.split_status(found.lead)[1],
+        noun=found.noun,
+        is_part=found.is_part,
         is_title=is_title,
     )
 

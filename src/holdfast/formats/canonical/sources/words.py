@@ -206,10 +206,10 @@ LATER = (
 
 # "4 of 10"
 OF = "of, out of, von, van, de, di, su, sur, z, ze, af, av, od, din, из, do"
-_NUMBERS = "one two three four five six seven eight nine ten"
+_NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
 _ROMAN = "i ii iii iv v vi vii viii ix"  # "Phase X" is any phase
 NUMBERS = {
-    **dict(zip(_NUMBERS.split(), range(1, 11), strict=True)),
+    **dict(zip(_NUMBERS.split(), range(1, 13), strict=True)),
     **dict(zip(_ROMAN.split(), range(1, 10), strict=True)),
     **dict(zip("一二三四五六七八九十", range(1, 11), strict=True)),
 }
