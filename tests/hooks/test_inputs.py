@@ -17,7 +17,6 @@ from holdfast.agents.request import Request
 from holdfast.answers import prepare, prepared
 from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
-from holdfast.files import fingerprints
 from holdfast.records import sessionlog
 from holdfast.testing import Compactions, Project
 from holdfast.testing.simulate import Session, encode
@@ -58,16 +57,16 @@ def undeclared(
             agents.named("claude"),
             beside=True,
         )
-    inputs, kinds = dict[str, int](), set[str]()
-    for path in kept.glob("*/*.json"):
-        kinds.add(path.stem)
-        for looked_at, how, *_ in json.loads(path.read_bytes())["inputs"]:
-            inputs[looked_at] = max(how, inputs.get(looked_at, how))
+    inputs, kinds = dict[str, bool](), set[str]()
+    for path in kept.glob("*.json"):
+        kinds.add(path.stem.rpartition("-")[2])
+        for looked_at, listed, *_ in json.loads(path.read_bytes())["inputs"]:
+            inputs[looked_at] = listed or inputs.get(looked_at, False)
     assert not kinds or not recorder.untrackable
     if (
         kinds <= prepared.TIMELESS
     ):  # these belong to no session; whether there is one is asked each time
-        inputs[sessionlog.record_of(str(kept.parent), SESSION)] = fingerprints.READ
+        inputs[sessionlog.record_of(str(kept.parent), SESSION)] = False
     # What a row says is only believed as long as the stamp of its file is the same, so no answer follows from it.
     return kinds, [path for path in recorder.undeclared(inputs) if not path.endswith(ROWS)]
 

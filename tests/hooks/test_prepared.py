@@ -423,7 +423,7 @@ def test_an_answer_that_lies_in_the_repository_gains_nothing(work: Project) -> N
 def test_what_is_damaged_is_not_used(damage: str, work: Project) -> None:
     """As after a power failure. The full path answers, with no word to anyone."""
     first = before(work)
-    path = next(Path(state_dir(work)).glob("prepared/*/note.json"))
+    path = next(Path(state_dir(work)).glob("prepared/*-note.json"))
     raw = path.read_bytes()
     if damage == "gone":
         path.unlink()
@@ -440,10 +440,9 @@ def test_what_is_damaged_is_not_used(damage: str, work: Project) -> None:
 def test_what_is_prepared_is_private(work: Project) -> None:
     """It holds what the required reading says."""
     before(work)
-    folders = list((Path(state_dir(work)) / "prepared").iterdir())
-    assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}
-    files = [path for folder in folders for path in folder.iterdir()]
-    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    folder = Path(state_dir(work)) / "prepared"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
 
 
 def test_the_log_tells_where_nothing_can_be_prepared(work: Project) -> None:
@@ -460,13 +459,13 @@ def test_old_answers_are_removed(work: Project) -> None:
     """Of sessions that nobody has heard of for a month."""
     before(work)
     kept = Path(state_dir(work)) / "prepared"
-    folder = next(kept.glob("*/note.json")).parent
-    os.utime(folder, (1_700_000_000, 1_700_000_000))
+    note = next(kept.glob("*-note.json"))
+    os.utime(note, (1_700_000_000, 1_700_000_000))
     other = Session("session-9", str(work.root)).pre_compact()
     door = InSubprocess(work.environment(), str(work.root))
     door.fire(other)  # which gives that session a workflow
     door.fire(other, "--later")
-    assert not folder.exists()
+    assert not note.exists()
 
 
 def test_hooks_that_prepare_at_the_same_moment_leave_answers_that_are_whole(

@@ -220,8 +220,7 @@ class Doors(RuleBasedStateMachine):
     @invariant()
     def nothing_is_left_over(self) -> None:
         """No temporary file."""
-        kept = self.project.home.glob(".local/state/holdfast/prepared/*/*.*-*")
-        assert not [each for each in kept if not each.name.endswith(".json")]
+        assert not [*self.project.home.glob(".local/state/holdfast/prepared/*.json.*")]
 
 
 def laid(home: Path, raw: bytes) -> list[bytes]:

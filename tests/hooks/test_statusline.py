@@ -257,7 +257,7 @@ def test_in_an_empty_project_nothing_is_written(holdfast_project: Project) -> No
     """Not even a log; only that there is nothing, for the next time."""
     line(holdfast_project)
     assert everything(holdfast_project.root) == {}
-    assert {path.name[:5] for path in written(holdfast_project.home)} == {"idle."}
+    assert [path.name[-10:] for path in written(holdfast_project.home)] == ["-idle.json"]
 
 
 def test_without_a_workflow_little_is_loaded(holdfast_project: Project) -> None:

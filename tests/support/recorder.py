@@ -16,7 +16,6 @@ import pytest
 
 import holdfast.handlers
 import holdfast.hooks
-from holdfast.files import fingerprints
 from holdfast.files.store import COPIES
 
 _ASKING = ("stat", "lstat", "readlink", "access")
@@ -35,17 +34,19 @@ class InputRecorder:
 
     def __init__(self, apart: tuple[str, ...]) -> None:
         self.apart = apart
-        self.seen: dict[str, int] = {}
-        self.used: dict[str, int] = {}  # what of it came before something was written below *apart*
+        self.seen: dict[str, bool] = {}
+        self.used: dict[
+            str, bool
+        ] = {}  # what of it came before something was written below *apart*
         self.untrackable: list[str] = []  # what was written, or asked of other programs
 
-    def record(self, path: object, how: int = fingerprints.SEEN) -> None:
+    def record(self, path: object, listed: bool = False) -> None:
         if isinstance(path, int):  # an open file, whose path was recorded
             return
         name = os.path.join(os.getcwd(), os.fsdecode(path))  # type: ignore[arg-type]  # a path
         apart = (*self.apart, *_IMPORTED_FROM, "/proc/self/fd/")
         if not name.startswith(apart) and not name.endswith(_CODE):
-            self.seen[name] = max(how, self.seen.get(name, how))
+            self.seen[name] = listed or self.seen.get(name, False)
 
     def record_change(self, what: str, path: object) -> None:
         if str(path).startswith(self.apart):
@@ -53,24 +54,22 @@ class InputRecorder:
         elif not isinstance(path, int):
             self.untrackable.append(f"{what} {path}")
 
-    def undeclared(self, inputs: Mapping[str, int]) -> list[str]:
+    def undeclared(self, inputs: Mapping[str, bool]) -> list[str]:
         """What was used and is not among *inputs*, which say by path how it was looked at."""
-        declared = {os.path.normpath(path): how for path, how in inputs.items()}
+        declared = {os.path.normpath(path): listed for path, listed in inputs.items()}
         return [
             path
-            for path, how in sorted(self.used.items())
-            if not _is_declared(os.path.normpath(path), how, declared)
+            for path, listed in sorted(self.used.items())
+            if not _is_declared(os.path.normpath(path), listed, declared)
         ]
 
 
-def _is_declared(path: str, how: int, declared: Mapping[str, int]) -> bool:
-    if declared.get(path, -1) >= (
-        fingerprints.LISTED if how == fingerprints.LISTED else fingerprints.SEEN
-    ):
+def _is_declared(path: str, listed: bool, declared: Mapping[str, bool]) -> bool:
+    if path in declared and declared[path] >= listed:
         return True
     # Copies come there by a rename only, so that the folder tells of each.
     folder = os.path.dirname(path)
-    return folder.endswith(COPIES) and declared.get(folder) == fingerprints.LISTED
+    return folder.endswith(COPIES) and declared.get(folder, False)
 
 
 @contextmanager
@@ -109,9 +108,8 @@ def _heard(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             _opened(recorder, *arguments)
         elif event in {"os.listdir", "os.scandir"}:
-            recorder.record(
-                os.curdir if arguments[0] is None else arguments[0], fingerprints.LISTED
-            )
+            folder = os.curdir if arguments[0] is None else arguments[0]
+            recorder.record(folder, listed=True)
         elif event.startswith(_CHANGING):
             recorder.record_change(event, arguments[0])
 
@@ -121,4 +119,4 @@ def _opened(recorder: InputRecorder, path: Any, mode: str | None, flags: int) ->
     if flags & _WRITING:
         recorder.record_change("open", path)
     else:
-        recorder.record(path, fingerprints.READ)
+        recorder.record(path)

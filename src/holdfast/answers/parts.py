@@ -47,7 +47,7 @@ def keep(state_dir: str, texts: Iterable[bytes]) -> list[str]:
     """Keep what parts will print; returns the names that `lay` takes."""
     folder, names = _folder(state_dir), []
     make_private(folder)
-    _prune(folder, time.time())
+    prune(folder, time.time() - _KEPT_FOR)
     for text in texts:
         names.append(f"text-{checksum(text)}")
         put(os.path.join(folder, names[-1]), text)
@@ -121,11 +121,12 @@ def read(path: str) -> bytes | None:
         return None
 
 
-def _prune(folder: str, now: float) -> None:
+def prune(folder: str, oldest: float) -> None:
+    """Remove the files in *folder* that are older than that."""
     with os.scandir(folder) as found:
         for entry in found:
             try:
-                if entry.stat().st_mtime < now - _KEPT_FOR:
+                if entry.stat().st_mtime < oldest:
                     os.unlink(entry.path)
             except OSError:  # another process was quicker
                 continue

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -37,7 +36,7 @@ from holdfast.restoring import watching
 _LONGEST = timedelta(hours=12)
 _ROOM = 2_500  # bytes of a line of the log, so that there is room for what comes with the event
 _LOGGED = ("PreCompact", "SessionStart", "PostCompact")  # though there is nothing to do
-_KEPT_FOR = 30 * 24 * 3600  # seconds
+_KEPT_FOR = 30 * 24 * 3600  # seconds; of what nobody has prepared anew
 MOST = 20_000  # paths; to compare more would take longer than the full path saves
 
 Answer: TypeAlias = dict[str, Any]
@@ -135,11 +134,11 @@ class Answers:
         }
         if kind not in prepared.TIMELESS:
             record |= {"from": iso(self.now), "until": iso(self.later)}
-        folder = self._shelf.folder
-        if not os.path.isdir(folder):
-            make_private(folder)
-            _prune(os.path.dirname(folder), self.now.timestamp())
-        parts.put(os.path.join(folder, f"{kind}.json"), json.dumps(record).encode())
+        path = self._shelf.path(kind)
+        if not os.path.exists(path):
+            make_private(os.path.dirname(path))
+            parts.prune(os.path.dirname(path), self.now.timestamp() - _KEPT_FOR)
+        parts.put(path, json.dumps(record).encode())
 
 
 def _compared(inputs: RecordedInputs, now: int) -> list[list[Any]] | None:
@@ -147,23 +146,15 @@ def _compared(inputs: RecordedInputs, now: int) -> list[list[Any]] | None:
     if inputs.untrackable or len(inputs.seen) > MOST:
         return None
     compared: list[list[Any]] = []
-    for path, (how, mark) in inputs.seen.items():
+    for path, (listed, mark) in inputs.seen.items():
         if fingerprints.is_settled(mark, now):
-            compared.append([path, how, mark])
+            compared.append([path, listed, mark])
             continue
         content = fingerprints.content_digest(path)
         if content is None:
             return None
-        compared.append([path, how, mark, content])
+        compared.append([path, listed, mark, content])
     return compared
-
-
-def _prune(folder: str, now: float) -> None:
-    """Remove what nobody has prepared anew for a month."""
-    for entry in list(os.scandir(folder)):
-        with contextlib.suppress(FileNotFoundError):  # another process was quicker
-            if entry.stat(follow_symlinks=False).st_mtime < now - _KEPT_FOR:
-                shutil.rmtree(entry.path, ignore_errors=True)
 
 
 # What is answered in a place, whoever asks.

@@ -50,12 +50,16 @@ class Shelf:
         asked = [VERSION, __file__, sys.hexversion, os.geteuid(), agent, session, cwd, started]
         self.whose = [*asked, *(os.environ.get(name) for name in _VARIABLES)]
         name = checksum(repr(self.whose).encode("utf-8", "replace"))
-        self.folder = os.path.join(state_dir, KIND, name)
+        self._path = os.path.join(state_dir, KIND, name)
+
+    def path(self, kind: str) -> str:
+        """Where the set *kind* lies."""
+        return f"{self._path}-{kind}.json"
 
     def find(self, kind: str) -> dict[str, Answer] | None:
         """The set *kind*, if it holds now: an answer for each event."""
         try:
-            with open(os.path.join(self.folder, f"{kind}.json"), "rb") as stream:
+            with open(self.path(kind), "rb") as stream:
                 kept = json.loads(stream.read())
         except (OSError, ValueError):  # a power cut may have torn it
             return None
@@ -74,8 +78,8 @@ def _holds(kept: dict[str, Any]) -> bool:
 
         if not kept["from"] <= iso(Clock.from_environment().now()) < kept["until"]:
             return False
-    for path, how, mark, *content in kept["inputs"]:
-        if fingerprints.fingerprint(path, how) != mark:
+    for path, listed, mark, *content in kept["inputs"]:
+        if fingerprints.fingerprint(path, listed=listed) != mark:
             return False
         if content and fingerprints.content_digest(path) != content[0]:
             return False

@@ -13,9 +13,6 @@ import zlib
 
 from holdfast.files.atomic import NO_WAIT
 
-# How a path was looked at, and so what of it matters.
-SEEN, READ, LISTED = 0, 1, 2
-
 _SECOND = 1_000_000_000
 _TICK = _SECOND // 10  # the clock of no system takes longer steps than a tenth of this
 _COARSE = 2 * _SECOND + _TICK  # of a file system that keeps whole seconds, or every other one
@@ -24,23 +21,25 @@ _LARGEST = 64 * 1024 * 1024
 Fingerprint = list[int] | None  # None where there is nothing
 
 
-def fingerprint(path: str, how: int = SEEN) -> Fingerprint:
-    """The fingerprint of what lies at *path*; for a link, of the link and of what it leads to."""
+def fingerprint(path: str, *, listed: bool = False) -> Fingerprint:
+    """The fingerprint of what lies at *path*; for a link, of the link and of what it leads to.
+
+    Of a folder that nobody *listed* it does not matter what is put there.
+    """
     try:
         found = os.lstat(path)
     except (OSError, ValueError):
         return None
     if not stat.S_ISLNK(found.st_mode):
-        return _numbers(found, how)
+        return _numbers(found, listed)
     try:
-        return _numbers(found, how) + _numbers(os.stat(path), how)
+        return _numbers(found, listed) + _numbers(os.stat(path), listed)
     except OSError:
-        return _numbers(found, how)
+        return _numbers(found, listed)
 
 
-def _numbers(status: os.stat_result, how: int) -> list[int]:
-    # Of a folder that nobody listed it does not matter what is put there.
-    if how != LISTED and stat.S_ISDIR(status.st_mode):
+def _numbers(status: os.stat_result, listed: bool) -> list[int]:
+    if not listed and stat.S_ISDIR(status.st_mode):
         return [status.st_ino]
     return numbers(status)
 

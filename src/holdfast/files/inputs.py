@@ -28,7 +28,7 @@ _MOST_LINKS = 40  # on the way to one path, as Linux has it
 class Inputs:
     """Looks at the disk and records nothing."""
 
-    def note(self, path: AnyPath, how: int = fingerprints.SEEN) -> None:
+    def note(self, path: AnyPath, *, listed: bool = False) -> None:
         """*path* is about to be looked at."""
 
     def note_way(self, path: AnyPath) -> None:
@@ -66,19 +66,11 @@ class Inputs:
         self.note(path)
         return has_something(path)
 
-    def lstat(self, path: AnyPath) -> os.stat_result | None:
-        """The status of *path* itself, of a link too; None where there is nothing."""
+    def stat(self, path: AnyPath, *, follow: bool = True) -> os.stat_result | None:
+        """The status of what *path* leads to, or of the link itself; None where there is nothing."""
         self.note(path)
         try:
-            return os.lstat(path)
-        except (OSError, ValueError):
-            return None
-
-    def stat(self, path: AnyPath) -> os.stat_result | None:
-        """The status of what *path* leads to; None where there is nothing."""
-        self.note(path)
-        try:
-            return os.stat(path)
+            return os.stat(path, follow_symlinks=follow)
         except (OSError, ValueError):
             return None
 
@@ -89,12 +81,12 @@ class Inputs:
 
     def entries(self, folder: AnyPath) -> list[os.DirEntry[str]]:
         """What lies in *folder*, nothing where there is none; see `regular.entries`."""
-        self.note(folder, fingerprints.LISTED)
+        self.note(folder, listed=True)
         return entries(folder)
 
     def names(self, folder: AnyPath) -> list[str]:
         """The names in *folder*; none where it cannot be listed."""
-        self.note(folder, fingerprints.LISTED)
+        self.note(folder, listed=True)
         try:
             return os.listdir(folder)
         except OSError:
@@ -115,7 +107,7 @@ class Inputs:
         return read_settled_json(path, limit, within=within, wait=wait)
 
     def _about_to_read(self, path: AnyPath, within: AnyPath | None) -> None:
-        self.note(path, fingerprints.READ)
+        self.note(path)
         if within is not None:
             self.note_way(path)
 
@@ -127,17 +119,17 @@ class RecordedInputs(Inputs):
     """Records every path that is looked at, with its fingerprint from just before the first look."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, tuple[int, fingerprints.Fingerprint]] = {}
+        self.seen: dict[str, tuple[bool, fingerprints.Fingerprint]] = {}
         self.untrackable = False
         self._resolved: dict[str, str] = {}
 
-    def note(self, path: AnyPath, how: int = fingerprints.SEEN) -> None:
+    def note(self, path: AnyPath, *, listed: bool = False) -> None:
         name = os.path.join(os.getcwd(), os.fsdecode(path))
         known = self.seen.get(name)
-        if known is not None and known[0] >= how:
+        if known is not None and known[0] >= listed:
             return
-        self.seen[name] = (how, fingerprints.fingerprint(name, how))
-        if how == fingerprints.LISTED:
+        self.seen[name] = (listed, fingerprints.fingerprint(name, listed=listed))
+        if listed:
             self._note_links_in(name)
 
     def _note_links_in(self, folder: str) -> None:
@@ -246,7 +238,7 @@ class Search:
         """What lies in the folder *inside*, listed once for all globs."""
         if inside not in self._listed and not self.is_over:
             folder = os.path.join(self._root, inside)
-            self._inputs.note(folder, fingerprints.LISTED)
+            self._inputs.note(folder, listed=True)
             entries: list[os.DirEntry[str]] = []
             with contextlib.suppress(OSError), os.scandir(folder) as found:
                 entries = list(itertools.islice(found, self._left + 1))

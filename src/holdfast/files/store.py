@@ -41,7 +41,7 @@ from holdfast.files.atomic import (
     replace_file,
     torn_line_end,
 )
-from holdfast.files.fingerprints import LISTED, digest
+from holdfast.files.fingerprints import digest
 from holdfast.files.inputs import UNRECORDED, Inputs
 from holdfast.files.ownjson import newer_version_warning_in, stamped
 from holdfast.files.regular import contains, read_file, read_json
@@ -302,7 +302,7 @@ class Store:
         return self.inputs.names(self._copies) if self.is_own(self._copies) else []
 
     def _read_copies(self, path: str) -> Copies | None:
-        self.inputs.note(self._copies, LISTED)
+        self.inputs.note(self._copies, listed=True)
         try:
             record = read_json(path, 3 * LARGEST, follow=False)
             mtime = os.stat(path).st_mtime
@@ -318,13 +318,13 @@ class Store:
 
     def newer_copies_warning(self, path: Path) -> str:
         """What to say of copies of *path* that a newer Holdfast has made."""
-        self.inputs.note(self._copies, LISTED)
+        self.inputs.note(self._copies, listed=True)
         where = self._copies_file(path)
         return newer_version_warning_in(where, self.relative(Path(where)))
 
     def copied_since(self, path: Path, mtime: float) -> bool:
         """Whether the copy of *path* is not older than *mtime*."""
-        self.inputs.note(self._copies, LISTED)
+        self.inputs.note(self._copies, listed=True)
         try:
             return os.stat(self._copies_file(path)).st_mtime >= mtime
         except OSError:

@@ -342,7 +342,7 @@ class Looking(ABC, Generic[E, F]):
 
     def fingerprint(self, store: Store, path: Path) -> fingerprints.Fingerprint:
         """What shows that the workflow at *path* has changed; None for a link, or without rows."""
-        status = store.inputs.lstat(path) if self.kind.row else None
+        status = store.inputs.stat(path, follow=False) if self.kind.row else None
         if status is None or stat.S_ISLNK(status.st_mode):
             return None
         return fingerprints.numbers(status)
