@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 _MOST_DIGITS = 9
 LARGEST = 8 * 1024 * 1024  # bytes of hook input
-# Objects and lists. Brackets count in texts as well; a tool's output may have many, and none of ours is read.
-_MOST_BRACKETS = 1_000_000
 _CHUNK = 1024 * 1024
 _DRAINED = 256 * _CHUNK
 
@@ -77,12 +75,15 @@ def read_options(arguments: Sequence[str]) -> tuple[int, str, bool]:
 
 def parsed(raw: bytes) -> dict[str, Any]:
     """The JSON object in *raw*; ValueError where there is none that can be used."""
-    import json  # noqa: PLC0415  # a hook for a part of the reading reads its options alone
+    # A hook for a part of the reading reads its options alone.
+    import json  # noqa: PLC0415
+
+    from holdfast.files.regular import INPUT_BRACKETS, exceeds_json_limit  # noqa: PLC0415
 
     if len(raw) > LARGEST:
         raise ValueError(f"the hook input is larger than {LARGEST} bytes")
-    if raw.count(b"{") + raw.count(b"[") > _MOST_BRACKETS:
-        raise ValueError(f"the hook input has more than {_MOST_BRACKETS:,} objects and lists")
+    if exceeds_json_limit(raw, INPUT_BRACKETS):
+        raise ValueError(f"the hook input has more than {INPUT_BRACKETS:,} objects and lists")
     if not raw.strip():
         raise ValueError("the hook input is empty")
     try:

@@ -10,8 +10,9 @@ import click
 from holdfast.cli.app import App, phase_names, say, take_up, warn_without_hooks
 from holdfast.cli.standing import start_following
 from holdfast.cli.terminal import can_ask
-from holdfast.errors import IllegalMove, StateUnwritable
+from holdfast.errors import IllegalMove
 from holdfast.files.regular import contains
+from holdfast.files.store import changing
 from holdfast.formats.canonical.files import slug
 from holdfast.formats.canonical.sources.plan import read_plan
 
@@ -38,12 +39,10 @@ def start_plan(app: App, name: str | None, phases: str | None) -> None:
             f"the plan would be read as {read[0]!r} with the phases {', '.join(read[1]) or '-'}",
             hint="Nothing was written. Use plain words, without marks and numbers.",
         )
-    try:
+    with changing(file):
         file.parent.mkdir(exist_ok=True)
         with file.open("xb") as stream:  # never over what somebody else wrote
             stream.write(text.encode())
-    except OSError as error:
-        raise StateUnwritable(file, error.strerror or str(error)) from error
     say(f"Wrote {file}")
     view = app.change()
     workflow = next((known for known in view.workflows if known.source == path), None)

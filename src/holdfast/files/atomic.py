@@ -66,15 +66,11 @@ def replace_file(
         raise
 
 
-def remove_scraps(folder: str | int) -> None:
-    """Remove what `replace_file` did not get to rename, from *folder* or the open one of that number."""
+def remove_scraps(folder: str) -> None:
+    """Remove what `replace_file` did not get to rename from *folder*."""
     with os.scandir(folder) as left:
         for entry in left:
-            if not entry.name.startswith(_SCRAP):
-                continue
-            if isinstance(folder, int):
-                os.unlink(entry.name, dir_fd=folder)
-            else:
+            if entry.name.startswith(_SCRAP):
                 os.unlink(entry.path)
 
 

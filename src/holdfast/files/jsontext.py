@@ -94,7 +94,7 @@ def added(text: str, path: Path, value: object, key: str | None = None) -> str:
     last = inside[-1]
     first = text[container.start + 1 : last.opens]
     separator = text[inside[-2].end : last.opens] if len(inside) > 1 else "," + first
-    if separator == "," and style.after_colon:
+    if separator == ",":
         separator = ", "
     # Where the neighbour is spread over lines, so is the new element, and from the same column.
     on_lines = "\n" in text[container.start : last.end]
@@ -128,30 +128,24 @@ class _Style(NamedTuple):
     newline: str
     indent: str
     lines: bool  # whether elements stand on lines of their own
-    after_colon: str
 
     @classmethod
     def seen_in(cls, text: str) -> _Style:
         top = find(text, ())
         inside = children(text, top)
-        shown = text[top.start : top.end]
-        deeper = _LINE_BEGINS.search(shown) if inside else None
-        colon = re.search(r'":([ \t]*)', shown)
+        deeper = _LINE_BEGINS.search(text[top.start : top.end]) if inside else None
         return cls(
             "\r\n" if "\r\n" in text else "\n",
             (deeper[1] if deeper else "  ") or "  ",
             deeper is not None or not inside,
-            colon[1] if colon else " ",
         )
 
     def member(self, key: str | None, value: object, around: str | None) -> str:
         """*value* as text, with its lines indented by *around*; on one line where that is None."""
-        name = f"{json.dumps(key)}:{self.after_colon}" if key is not None else ""
-        colon = f":{self.after_colon}"
+        name = f"{json.dumps(key)}: " if key is not None else ""
         if around is None:
-            comma = ", " if self.after_colon else ","
-            return name + json.dumps(value, separators=(comma, colon))
-        written = json.dumps(value, indent=self.indent, separators=(",", colon))
+            return name + json.dumps(value)
+        written = json.dumps(value, indent=self.indent)
         return name + written.replace("\n", self.newline + around)
 
 

@@ -17,7 +17,10 @@ from holdfast.files.atomic import BYTES, NO_LINK, NO_WAIT
 
 _FLAGS = os.O_RDONLY | NO_WAIT | BYTES
 _MOST_DOTS = 100  # on a line of TOML; Python's reader takes the square of a key's parts in memory
-_MOST_BRACKETS = 200_000  # objects and lists; each takes many times the room that it has in a file
+# Objects and lists; each takes many times the room that it has in a file. Of hook input, where a tool's output may
+# have many, and brackets in texts count as well, more are let through.
+_MOST_BRACKETS = 200_000
+INPUT_BRACKETS = 1_000_000
 DEEPEST = 64  # levels of JSON; more would break the tools that write it again
 # These tell of the file; all other errors tell of the system, and may be over in a moment.
 _WHAT_LIES_THERE = {
@@ -125,9 +128,9 @@ def has_something(path: str) -> bool:
         return False
 
 
-def exceeds_json_limit(raw: bytes) -> bool:
+def exceeds_json_limit(raw: bytes, most: int = _MOST_BRACKETS) -> bool:
     """Whether the JSON in *raw* may have more objects and lists than there is room for."""
-    return raw.count(b"{") + raw.count(b"[") > _MOST_BRACKETS
+    return raw.count(b"{") + raw.count(b"[") > most
 
 
 def decode_json(raw: bytes, *, constant: Callable[[str], object] = str) -> object:

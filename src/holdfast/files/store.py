@@ -32,8 +32,6 @@ from filelock import FileLock, Timeout
 from holdfast.errors import AnyPath, StateChanged, StateLocked, StateUnreadable, StateUnwritable
 from holdfast.files.atomic import (
     APPENDING,
-    NO_LINK,
-    NO_WAIT,
     add,
     flush_folder,
     patiently,
@@ -85,13 +83,14 @@ def locked(path: AnyPath, wait: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _changing(path: Path) -> Iterator[None]:
+def changing(path: AnyPath) -> Iterator[None]:
     """StateUnwritable, with what the system says, where *path* cannot be changed."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        there = next((folder for folder in path.parents if os.path.lexists(folder)), path.parent)
+        above = Path(os.fspath(path)).parents
+        there = next((folder for folder in above if os.path.lexists(folder)), above[0])
         if isinstance(error, (NotADirectoryError, FileExistsError)) and not there.is_dir():
             reason = f"{there} is not a folder"
         raise StateUnwritable(path, reason) from error
@@ -103,7 +102,7 @@ def remove(path: str | Path, above: int = 0, *, folder: bool = False) -> None:
     So many folders *above* it go as well, as far as they are empty then.
     """
     path = Path(path)
-    with _changing(path):
+    with changing(path):
         if folder:
             import shutil  # noqa: PLC0415  # hooks have no use for it
 
@@ -140,7 +139,8 @@ class Store:
         lock = self.private / "lock"
         self._prepare(lock)
         with locked(lock, wait):
-            self._clear_up()
+            with contextlib.suppress(OSError):  # nobody else writes there now
+                remove_scraps(str(self.private / "tmp"))
             yield
             self.flush()
 
@@ -148,7 +148,7 @@ class Store:
         """Make our own folder: 0700, with a .gitignore of everything."""
         ignore = self.private / ".gitignore"
         self._contained(self.private / "tmp")
-        with _changing(self.private):
+        with changing(self.private):
             if lock.is_symlink():
                 raise StateUnwritable(lock, "it is a link")
             self.private.parent.mkdir(exist_ok=True)
@@ -158,20 +158,6 @@ class Store:
             (self.private / "tmp").mkdir(exist_ok=True)
             if not ignore.exists():
                 replace_file(str(ignore), b"*\n", mode=0o600)
-
-    def _clear_up(self) -> None:
-        """Remove what was being written by somebody who was killed: nobody else writes in the lock."""
-        folder = self.private / "tmp"
-        with contextlib.suppress(OSError):
-            if os.unlink not in os.supports_dir_fd:
-                remove_scraps(str(folder))
-                return
-            # By the open folder, so that a link which takes its place meanwhile leads nowhere.
-            descriptor = os.open(folder, os.O_RDONLY | NO_LINK | NO_WAIT)
-            try:
-                remove_scraps(descriptor)
-            finally:
-                os.close(descriptor)
 
     def holds(self, path: Path) -> bool:
         """Whether *path*, wherever links lead it, lies in the project."""
@@ -222,17 +208,13 @@ class Store:
             raise StateUnwritable(folder, "a link leads there")
 
     def relative(self, path: Path) -> str:
-        # As text where that will do: a project may have thousands of states.
-        start, text = f"{self.root}{os.sep}", str(path)
-        if text.startswith(start):
-            return text[len(start) :].replace(os.sep, "/")
         return path.relative_to(self.root).as_posix()
 
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
         """Check and make the folder of *path*, in which something is then written."""
         self._contained(path.parent)
-        with _changing(path):
+        with changing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             yield
 
@@ -257,7 +239,7 @@ class Store:
         """Have the disk know of all that was written."""
         while self._unflushed:
             folder = self._unflushed.pop()
-            with _changing(folder), contextlib.suppress(FileNotFoundError):  # it was removed since
+            with changing(folder), contextlib.suppress(FileNotFoundError):  # it was removed since
                 flush_folder(str(folder))
 
     def append(self, path: Path, lines: bytes) -> None:
@@ -279,7 +261,7 @@ class Store:
     def make_folder(self, folder: Path) -> None:
         """Make *folder* below the root, for tools that expect it to be there."""
         self._contained(folder)
-        with _changing(folder):
+        with changing(folder):
             folder.mkdir(parents=True, exist_ok=True)
 
     def remove(self, path: Path, above: int = 0) -> None:

@@ -52,7 +52,6 @@ _ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_
 class _PipelineTool(NamedTuple):
     operation: Callable[..., Any]
     hints: ToolAnnotations = _LOOKS
-    writes: bool = False
     takes_up: bool = False  # whether the session works on the workflow from then on
 
 
@@ -60,11 +59,11 @@ _PIPELINE_TOOLS = (
     _PipelineTool(operations.get_workflow_status),
     _PipelineTool(operations.get_next_step),
     _PipelineTool(operations.validate_prerequisites),
-    _PipelineTool(operations.approve_step, _CHANGES, writes=True, takes_up=True),
-    _PipelineTool(operations.update_workflow_state, _CHANGES, writes=True, takes_up=True),
+    _PipelineTool(operations.approve_step, _CHANGES, takes_up=True),
+    _PipelineTool(operations.update_workflow_state, _CHANGES, takes_up=True),
     _PipelineTool(operations.list_workflows),
-    _PipelineTool(operations.resume_workflow, _ENDS, writes=True, takes_up=True),
-    _PipelineTool(operations.cancel_workflow, _ENDS, writes=True),
+    _PipelineTool(operations.resume_workflow, _ENDS, takes_up=True),
+    _PipelineTool(operations.cancel_workflow, _ENDS),
 )
 DEFINITIONS = "holdfast://definitions/"
 _JSON = "application/json"
@@ -139,7 +138,7 @@ class Pipelines:
 
         @functools.wraps(operation)
         def call(**arguments: Any) -> Any:
-            if not tool.writes:
+            if tool.hints is _LOOKS:
                 return safe(operation(self._project.place(FORMAT.name), **arguments))
             view = self._project.change(FORMAT.name, save_due=False)
             answer = operation(view.place, **arguments)

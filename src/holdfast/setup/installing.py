@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.agents.clients import CLAUDE, Client
-from holdfast.errors import HoldfastError, StateUnreadable, StateUnwritable
+from holdfast.errors import HoldfastError, StateUnreadable
 from holdfast.files import jsontext
 from holdfast.files.atomic import make_private, replace_file
 from holdfast.files.fingerprints import digest
 from holdfast.files.regular import read_file
+from holdfast.files.store import changing
 from holdfast.setup import clientsettings, extras, registration
 from holdfast.setup.clientsettings import HOOKS, ClientSettings
 
@@ -148,14 +149,12 @@ def install(change: Change, state_dir: str | None) -> str | None:
         )
     before, copy = change.before, _copy_of(change.before, state_dir)
     had_ours = bool(before.hooks) or extras.are_in(before.value)
-    try:
+    with changing(copy):
         if not before.exists:
             Path(copy).unlink(missing_ok=True)  # it is of a file that has gone since
         elif not (had_ours and os.path.exists(copy)):  # else it is of what was there before us
             make_private(os.path.dirname(copy))
             replace_file(copy, before.raw, mode=0o600)
-    except OSError as error:
-        raise StateUnwritable(copy, error.strerror or str(error)) from error
     _carry_out(change)
     return copy if before.exists else None
 
@@ -181,7 +180,7 @@ def _copy_of(file: ClientSettings, state_dir: str) -> str:
 
 def _carry_out(change: Change) -> None:
     before, target = change.before, change.target
-    try:
+    with changing(before.path):
         if change.after is None:
             _refuse_if_changed(before)
             os.unlink(target)
@@ -190,8 +189,6 @@ def _carry_out(change: Change) -> None:
         mode = os.stat(target).st_mode & 0o7777 if before.exists else _MODE
         _refuse_if_changed(before)
         replace_file(target, change.after, mode=mode)
-    except OSError as error:
-        raise StateUnwritable(before.path, error.strerror or str(error)) from error
 
 
 def _refuse_if_changed(before: ClientSettings) -> None:

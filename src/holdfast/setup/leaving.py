@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from holdfast.agents.clients import CLAUDE, CLIENTS, Client
 from holdfast.config.project import Surroundings, candidates
-from holdfast.errors import StateOutOfReach, StateUnreadable, StateUnwritable
+from holdfast.errors import StateOutOfReach, StateUnreadable
 from holdfast.files import git, jsontext, ownjson
 from holdfast.files.regular import read_file, read_json
-from holdfast.files.store import LARGEST, PRIVATE, Store, remove
+from holdfast.files.store import LARGEST, PRIVATE, Store, changing, remove
 from holdfast.formats.canonical import files as canonical
 from holdfast.records import sessionlog
 from holdfast.setup import clientsettings, extras, installing, skill
@@ -75,13 +75,14 @@ def archive(groups: list[Group], path: str) -> bool:
     kept = [remnant for group in groups for remnant in group.removable if remnant.archived]
     if not kept:
         return False
-    try:
-        with open(path, "xb") as stream, tarfile.open(fileobj=stream, mode="w:gz") as packed:
-            os.chmod(path, 0o600)
-            for remnant in kept:
-                packed.add(remnant.path)
-    except OSError as error:
-        raise StateUnwritable(path, error.strerror or str(error)) from error
+    with (
+        changing(path),
+        open(path, "xb") as stream,
+        tarfile.open(fileobj=stream, mode="w:gz") as packed,
+    ):
+        os.chmod(path, 0o600)
+        for remnant in kept:
+            packed.add(remnant.path)
     return True
 
 

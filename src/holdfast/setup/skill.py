@@ -6,7 +6,7 @@ import os
 from importlib import resources
 
 from holdfast.agents.clients import Scope
-from holdfast.errors import StateUnreadable, StateUnwritable
+from holdfast.errors import StateUnreadable
 from holdfast.files import store
 from holdfast.files.atomic import replace_file
 from holdfast.files.regular import read_file
@@ -50,13 +50,11 @@ def write(path: str) -> str:
     path = os.path.realpath(path)  # a link may lead into a folder of dotfiles
     before = read(path)
     aside = f"{path}.before" if before is not None else ""
-    try:
+    with store.changing(path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if before is not None:
             replace_file(aside, before, mode=0o644)
         replace_file(path, text(), mode=0o644)
-    except OSError as error:
-        raise StateUnwritable(path, error.strerror or str(error)) from error
     return aside
 
 
