@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from holdfast import agents
 from holdfast.agents import request
@@ -28,8 +27,6 @@ def main(arguments: Sequence[str] = ()) -> int:
     if homes.is_switched_off(os.environ):
         return 0
     of_plugin = os.path.lexists(os.path.join(sys.prefix, marker.NAME))
-    if of_plugin:
-        marker.note_use(sys.prefix, time.time())
     said = _part(raw, arguments)
     if said is not None:
         return write(said)

@@ -360,46 +360,14 @@ def last_used(environment: Path, before: float) -> None:
     os.utime(environment / marker.NAME, (time.time() - before,) * 2)
 
 
-def test_a_hook_notes_once_a_day_that_its_environment_is_in_use(
-    plugin: Plugin, ready_environment: Path
-) -> None:
-    """Whatever the disk notes of accesses. Nothing else is written there."""
-    plugin.data.mkdir(parents=True)
-    own = plugin.data / ready_environment.name
-    shutil.copytree(ready_environment, own, symlinks=True)
-    last_used(own, before=MONTH)
-    everything = listing(own)
-    plugin.hook("SessionStart", more={"source": "startup"})
-    changed = {path for path, seen in listing(own).items() if everything[path] != seen}
-    assert changed == {str(own / marker.NAME)}
-    assert time.time() - (own / marker.NAME).stat().st_mtime < DEADLINE
-    last_used(own, before=3600)
-    everything = listing(own)
-    plugin.hook("PreCompact", more={"trigger": "manual"})
-    assert listing(own) == everything
-
-
-def test_a_damaged_environment_does_not_end_the_cleaning(tmp_path: Path) -> None:
-    """Each is judged by itself: by its marker, and without one by its folder."""
-    data = DataFolder(tmp_path)
-    names = {
-        "env-0.0.1-damaged-old": True,
-        "env-0.0.2-damaged-new": False,
-        "env-0.0.3-unused": True,
-        "env-0.0.4-in-use": False,
-        f"env-{__version__}-of-this-version": False,
-    }
-    for name in names:
+def test_of_other_versions_the_newest_environment_stays(tmp_path: Path) -> None:
+    """A session that was running before the update may use it still."""
+    current = f"env-{__version__}-of-this-version"
+    for age, name in enumerate(("env-0.0.3-newest", "env-0.0.2-old", "env-0.0.1-older", current)):
         (tmp_path / name).mkdir()
-    for name in ("env-0.0.3-unused", "env-0.0.4-in-use"):
-        (tmp_path / name / marker.NAME).touch()
-    last_used(tmp_path / "env-0.0.3-unused", before=MONTH)
-    for name in names:
-        if name not in {"env-0.0.2-damaged-new", "env-0.0.3-unused"}:
-            os.utime(tmp_path / name, (time.time() - MONTH,) * 2)
-    data.remove_unused(time.time())
-    left = {each.name for each in tmp_path.iterdir()}
-    assert left == {name for name, goes in names.items() if not goes}
+        os.utime(tmp_path / name, (time.time() - age * 3600,) * 2)
+    DataFolder(tmp_path).remove_old()
+    assert {path.name for path in tmp_path.iterdir()} == {"env-0.0.3-newest", current}
 
 
 @pytest.mark.needs("readelf")
@@ -574,7 +542,7 @@ def test_the_plugin_registers_its_hooks_itself(ready: Plugin) -> None:
     settings.write_text('{"enabledPlugins": {"holdfast@holdfast": true}}', encoding="utf-8")
     done = ready.call("doctor")
     assert (done.returncode, "holdfast install" in done.stdout) == (0, False)
-    assert "recorded payloads" in " ".join(done.stdout.split())
+    assert "saves and restores" in " ".join(done.stdout.split())
 
 
 def test_after_a_purge_the_plugins_hooks_write_nothing(ready: Plugin) -> None:

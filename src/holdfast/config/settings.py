@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.errors import SettingsInvalid, StateUnreadable
 from holdfast.files.inputs import UNRECORDED, Inputs
@@ -79,7 +79,7 @@ class Loaded(NamedTuple):
 
 def load(root: str | None, user_file: str | None, inputs: Inputs = UNRECORDED) -> Loaded:
     """The settings that hold in *root*; never raises."""
-    merged: dict[str, object] = {}
+    merged: dict[str, Any] = {"restore": RESTORE}
     errors: list[SettingsInvalid] = []
     off: Mapping[str, object] = {}
     project_file = os.path.join(root, PROJECT_FILE) if root else None
@@ -93,21 +93,14 @@ def load(root: str | None, user_file: str | None, inputs: Inputs = UNRECORDED) -
             continue
         if is_users:
             off = {key: least for key, least in _OFF.items() if values.get(key) == least}
-        restore = {**_restore_of(merged), **_restore_of(values)}
+        values["restore"] = {**merged["restore"], **values.get("restore", {})}
         merged.update(values)
-        if restore:
-            merged["restore"] = {**RESTORE, **restore}
     # Nothing that comes with a repository switches it on again.
     merged.update(off)
-    return Loaded(Settings(**merged), tuple(errors))  # type: ignore[arg-type]  # checked key by key in _read
+    return Loaded(Settings(**merged), tuple(errors))  # checked key by key in _read
 
 
-def _restore_of(values: Mapping[str, object]) -> dict[str, str]:
-    restore = values.get("restore")
-    return dict(restore) if isinstance(restore, dict) else {}
-
-
-def _read(path: str, inputs: Inputs, *, within: str | None) -> dict[str, object]:
+def _read(path: str, inputs: Inputs, *, within: str | None) -> dict[str, Any]:
     try:
         inside = inputs.real_path(within) if within else None
         values = decode_toml(inputs.read_file(path, LARGEST, within=inside)[0])
@@ -115,7 +108,7 @@ def _read(path: str, inputs: Inputs, *, within: str | None) -> dict[str, object]
         raise SettingsInvalid(path, error.reason) from error
     except ValueError as error:
         raise SettingsInvalid(path, " ".join(str(error).split())) from error
-    checked: dict[str, object] = {}
+    checked: dict[str, Any] = {}
     for key, value in values.items():
         if key not in _CHECKS:
             import difflib  # noqa: PLC0415  # only for the wording of an error

@@ -102,6 +102,17 @@ def added(text: str, path: Path, value: object, key: str | None = None) -> str:
     return text[: last.end] + separator + written + text[last.end :]
 
 
+def put_in(text: str, path: Sequence[str], item: object) -> str:
+    """*text* with *item* as the last of the array at *path*, which is made where there is none."""
+    for depth, key in enumerate(path):
+        if key not in {element.key for element in children(text, find(text, path[:depth]))}:
+            value: object = [item]
+            for below in reversed(path[depth + 1 :]):
+                value = {below: value}
+            return added(text, path[:depth], value, key)
+    return added(text, path, item)
+
+
 def removed(text: str, path: Path) -> str:
     """*text* without the element at *path*."""
     container = find(text, path[:-1])

@@ -26,14 +26,7 @@ def is_allowed(settings: Mapping[str, Any]) -> bool:
 
 def allow(text: str) -> str:
     """The settings in *text* with our permission rule."""
-    value = jsontext.value_in(text)
-    if is_allowed(value):
-        return text
-    if _RULES[0] not in value:
-        return jsontext.added(text, (), {_RULES[1]: [RULE]}, _RULES[0])
-    if _RULES[1] not in value[_RULES[0]]:
-        return jsontext.added(text, _RULES[:1], [RULE], _RULES[1])
-    return jsontext.added(text, _RULES, RULE)
+    return text if is_allowed(jsontext.value_in(text)) else jsontext.put_in(text, _RULES, RULE)
 
 
 def unfit_for_rule(settings: Mapping[str, Any]) -> str:

@@ -102,7 +102,8 @@ def with_ours(text: str, wanted: Mapping[str, Any], client: Client = CLAUDE) -> 
         if have == need:
             continue
         # First in, then out: so that neither the event nor "hooks" loses its place.
-        text = _put_in(text, event, wanted.get(event, []))
+        for group in wanted.get(event, []):
+            text = jsontext.put_in(text, (HOOKS, event), group)
         text = _taken_out(text, event, len(hooks.get(event, [])))
     return text
 
@@ -113,17 +114,6 @@ def without_ours(text: str) -> str:
     for event in dict.fromkeys(hook.event for hook in hooks):
         text = _taken_out(text, event)
     return extras.remove(text)
-
-
-def _put_in(text: str, event: str, groups: Sequence[Any]) -> str:
-    value = jsontext.value_in(text)
-    if HOOKS not in value:
-        return jsontext.added(text, (), {event: groups}, HOOKS)
-    if event not in value[HOOKS]:
-        return jsontext.added(text, (HOOKS,), groups, event)
-    for group in groups:
-        text = jsontext.added(text, (HOOKS, event), group)
-    return text
 
 
 def _taken_out(text: str, event: str, first: int | None = None) -> str:

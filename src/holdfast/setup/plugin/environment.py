@@ -48,7 +48,6 @@ _SOURCE = (
 )
 _PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 _ASIDE = "setup-"  # what is not whole yet, or not needed any more
-_UNUSED = 30 * 24 * 3600.0
 _LONGEST_REASON = 64 * 1024
 _LONGEST = 600.0
 # A program begins with the name of its loader: /lib64/ld-linux-x86-64.so.2, /lib/ld-musl-aarch64.so.1.
@@ -98,12 +97,12 @@ class DataFolder:
         for left in self.folder.glob(f"{_ASIDE}*/"):
             shutil.rmtree(left, ignore_errors=True)
 
-    def remove_unused(self, now: float) -> None:
-        """Environments, this version's apart, that nothing was started from for a month."""
-        for environment in self.folder.glob("env-*/"):
-            is_current = environment.name.startswith(f"env-{__version__}-")
-            if not is_current and marker.last_use(str(environment)) < now - _UNUSED:
-                shutil.rmtree(environment, ignore_errors=True)
+    def remove_old(self) -> None:
+        """Environments of other versions; but not the newest of them, which a session may still use."""
+        ours = f"env-{__version__}-"
+        found = [path for path in self.folder.glob("env-*/") if not path.name.startswith(ours)]
+        for environment in sorted(found, key=lambda path: path.stat().st_mtime)[:-1]:
+            shutil.rmtree(environment, ignore_errors=True)
 
     def failure(self) -> str:
         """Why the last set-up did not come to its end; "" when it did, or there was none."""
@@ -168,7 +167,7 @@ def _set_up_alone(data: DataFolder) -> int:
             data.note_failure(f"{error}. Is {data.folder} writable, and the disk not full?")
         else:
             data.forget_failure()
-            data.remove_unused(time.time())
+            data.remove_old()
     return 0
 
 
