@@ -59,7 +59,18 @@ def test_the_daily_slash_commands_name_commands_that_there_are() -> None:
 def test_it_names_what_an_agent_needs() -> None:
     """From the beginning of a workflow to its end."""
     named = {words[0] for words in commands()}
-    wanted = {"start", "phase", "remind", "read", "context", "block", "complete", "status"}
+    wanted = {
+        "start",
+        "next",
+        "phase",
+        "note",
+        "read",
+        "context",
+        "block",
+        "unblock",
+        "complete",
+        "status",
+    }
     assert wanted | {"resume", "list", "why"} | GROUPS == named
     assert named <= set(cli.list_commands(click.Context(cli)))
 

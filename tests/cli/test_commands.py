@@ -61,7 +61,7 @@ def test_phases_know_their_names(holdfast_project: Project) -> None:
         (["context"], "Nothing to do"),
         (["context", "--drop", "nothing"], "not there: nothing"),
         (["remind", "--drop", "nothing"], "not there: nothing"),
-        (["block", "--clear"], "is not blocked"),
+        (["unblock"], "is not blocked"),
         (["undo"], "there is no earlier state"),
         (["show", "Other"], "no workflow is called 'Other'"),
         (["switch", "Feature X"], "this shell belongs to no known session"),
@@ -124,7 +124,7 @@ def test_block_and_clear(holdfast_project: Project) -> None:
     state = holdfast_project.state()
     assert state["phase"]["status"] == "blocked"
     assert state["context"] == {"blocked_by": "no database"}
-    holdfast_project.run("block", "--clear")
+    holdfast_project.run("unblock")
     state = holdfast_project.state()
     assert state["phase"]["status"] == "in_progress"
     assert state["context"] == {}

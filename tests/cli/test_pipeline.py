@@ -92,7 +92,6 @@ def test_each_command_and_each_tool_stands_in_the_document() -> None:
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        (["next"], "get_next_step"),
         (["approve"], "approve_step"),
         (["update", "3", "--artifact", "draft=d.md"], "update_workflow_state"),
         (["list"], "list_workflows"),
@@ -109,28 +108,24 @@ def test_with_json_the_answers_are_those_of_the_tools(
     assert [key for key in answer if key != "notes"] == list(tool(name)[1])
 
 
-def test_a_check_answers_as_its_tool_and_by_its_exit_code(waiting: Project) -> None:
-    """1 where the step may not begin."""
-    done = waiting.run("pipeline", "check", "4", "--json", session=HERE, check=False)
-    assert done.returncode == 1
-    assert list(json.loads(done.stdout)) == list(tool("validate_prerequisites")[1])
-    told = waiting.run("pipeline", "check", "4", session=HERE, check=False).stdout
-    assert told == "4 may not begin.\n  Human approval required for verification plan\n"
-    pipeline(waiting, "approve")
-    assert pipeline(waiting, "check", "4") == "4 may begin.\n"
-
-
-def test_what_is_next_is_told_in_words(waiting: Project) -> None:
-    """Now, what blocks, what is to be done by whom, and what comes then."""
-    lines = pipeline(waiting, "next").splitlines()[1:]
-    assert lines == [
-        "  now      3 Verification Plan, waiting approval",
-        "  blocked  Human approval required for verification plan",
-        "  to do    User must approve or modify verification plan",
-        "  next     4 Generation, must wait",
-    ]
-    pipeline(waiting, "approve")
-    assert "  next     4 Generation, may begin" in pipeline(waiting, "next")
+def test_a_step_takes_two_words(generation: Project) -> None:
+    """What blocks the next one is told with who has to do what."""
+    pipeline(generation, "done")
+    pipeline(generation, "next")
+    assert "Step 2 (Blueprint Validation) is in progress" in refused(generation, "pipeline", "next")
+    assert (
+        pipeline(generation, "done", "--artifact", "constraints=0204")
+        .splitlines()[0]
+        .endswith("Next: Begin step 3 (Verification Plan) with verification-planner")
+    )
+    assert answered(generation, "next")["success"]
+    pipeline(generation, "done")
+    assert refused(generation, "pipeline", "next") == (
+        "holdfast: Human approval required for verification plan "
+        "User must approve or modify verification plan."
+    )
+    pipeline(generation, "approve")
+    assert "4/7" in pipeline(generation, "next").replace("phase ", "")
 
 
 def test_a_person_decides(waiting: Project) -> None:
@@ -195,11 +190,10 @@ WRONG_USAGE: list[tuple[list[str], str]] = [
     (["update", "9", "--status", "completed"], "has no step 9"),
     (["update", "1", "--artifact", "x"], "not in the form key=value"),
     (["update", "4", "--status", "in_progress"], "cannot begin before step 1, 2, 3"),
-    (["check", "9"], "has no step 9"),
     (["resume", "--from", "3"], "cannot begin before step 1, 2"),
     (["list", "--status", "dancing"], "'dancing' is not one of 'in_progress'"),
-    (["next", "-w", "no-such"], "no workflow is called 'no-such'"),
-    (["next", "-w", "../x"], "not the id of a workflow"),
+    (["metrics", "-w", "no-such"], "no workflow is called 'no-such'"),
+    (["metrics", "-w", "../x"], "not the id of a workflow"),
 ]
 
 
@@ -267,9 +261,7 @@ def test_one_that_was_over_long_ago_is_found_by_its_id(holdfast_project: Project
     first, last = ids[0], ids[-1]
     assert last in holdfast_project.run("list", "--all").stdout
     assert first not in holdfast_project.run("list", "--all").stdout
-    assert answered(holdfast_project, "next", "-w", first)["blocking_reason"] == (
-        "Workflow is cancelled"
-    )
+    assert answered(holdfast_project, "resume", first)["workflow_id"] == first
     assert answered(holdfast_project, "list")["total"] == 22
 
 
@@ -291,7 +283,7 @@ def test_a_command_looks_at_pipelines_alone(known: bool, waiting: Project) -> No
     waiting.plan("00001-more", {"A": ["x"]})
     waiting.write(".claude/agent-state.json", "{}")
     others = ("canonical", "skill", "gated", "orchestrator")
-    for command in ("next", "list", "approve", "cancel"):
+    for command in ("metrics", "list", "approve", "cancel"):
         done = subprocess.run(
             [sys.executable, "-c", WATCHED, "pipeline", command],
             cwd=waiting.root,

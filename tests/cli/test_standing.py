@@ -185,7 +185,7 @@ def test_block_is_written_back_where_a_status_is_stated(holdfast_project: Projec
     path = holdfast_project.declare("Payments", status="In Progress")
     holdfast_project.run("block", "no key")
     assert "Status: Blocked\n" in path.read_text("utf-8")
-    holdfast_project.run("block", "--clear")
+    holdfast_project.run("unblock")
     assert "Status: In Progress\n" in path.read_text("utf-8")
 
 
@@ -364,12 +364,12 @@ def test_no_step_goes_past_a_blocked_phase_unless_forced(
     refused = project.run("phase", "next", check=False)
     assert refused.returncode == 1
     assert "phase 1 is blocked: waiting for copy" in refused.stderr
-    assert "holdfast block --clear" in refused.stderr
+    assert "holdfast unblock" in refused.stderr
     assert "  was blocked: waiting for copy\n" in project.run("phase", "next", "--force").stdout
     assert "waiting for copy" not in project.run("status").stdout
     project.run("block", "no database")
     assert project.run("phase", "set", "3", check=False).returncode == 1
-    project.run("block", "--clear")
+    project.run("unblock")
     assert "was blocked" not in project.run("phase", "set", "3").stdout
     project.run("block")
     assert "  was blocked\n" in project.run("phase", "set", "1").stdout

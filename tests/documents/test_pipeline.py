@@ -300,9 +300,7 @@ def test_a_workflow_that_is_completed_by_its_status_alone_is_told(
     put(holdfast_project, {**STATES[GENERATION], "status": "completed"})
     cycle = compaction_cycle()
     open_step = "completed by its status, but step 3 (Verification Plan) is waiting_approval"
-    assert cycle.guidance.endswith(
-        f"{open_step}: correct the file, then see holdfast pipeline next"
-    )
+    assert cycle.guidance.endswith(f"{open_step}: correct the file, then see holdfast status")
     assert open_step in cycle.message
     assert open_step in " ".join(holdfast_project.run("list", "--all").stdout.split())
 
@@ -382,7 +380,7 @@ def test_a_step_that_failed_by_hand_is_tried_again_while_attempts_are_left(
     again = "prose-writer must try step 4 (Generation) again, attempt 2 of 3"
     assert (f"\n1. {failed} {again}" in guidance) == left
     assert (f"\n1. Waiting for a person. {failed} User must review" in guidance) != left
-    assert ("holdfast pipeline update 5 --status failed" in guidance) == left
+    assert ("`holdfast next`" in guidance) == left
     inspected = holdfast_project.run("inspect", str(path), check=False).stdout
     assert ("expected failed, as a step is" in inspected) != left
     update(holdfast_project, 5, "failed")
@@ -454,7 +452,7 @@ def test_an_odd_status_costs_its_step(
     guidance = compaction_cycle().guidance
     assert "Note: generation.steps.2.status: expected one of pending, in_progress," in guidance
     assert "found 'doing'" in guidance
-    assert "3 Verification Plan, may begin" in pipeline(holdfast_project, "next")
+    assert "2/7 Blueprint Validation" in holdfast_project.run("status").stdout
     pipeline(holdfast_project, "cancel", GENERATION)
     after = json.loads(path.read_bytes())
     assert (after["status"], after["generation"]["steps"][2]["status"]) == ("cancelled", "doing")

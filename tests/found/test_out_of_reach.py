@@ -102,7 +102,7 @@ def test_a_folder_of_another_format_kept_a_session_from_its_workflow(arena: Aren
 
 
 @pytest.mark.needs("strace")
-@pytest.mark.parametrize("command", [["pipeline", "next"], ["show"]])
+@pytest.mark.parametrize("command", [["pipeline", "metrics"], ["show"]])
 def test_a_workflow_that_could_not_be_read_was_to_be_begun_again(
     command: list[str], arena: Arena
 ) -> None:

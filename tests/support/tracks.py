@@ -255,7 +255,7 @@ class Pipeline(Track):
             return ["pipeline", "start", "long", "--context", f"of={self.number}", "--json"]
         number, status = self.made // 2 + 1, ("in_progress", "completed")[self.made % 2]
         if number > self.STEPS:
-            return ["pipeline", "next", "--workflow", self._id]
+            return ["pipeline", "metrics", "--workflow", self._id]
         return ["pipeline", "update", str(number), "--status", status, "--workflow", self._id]
 
     def told(self, answer: str) -> None:

@@ -25,6 +25,7 @@ from holdfast.cli.app import (
     workflow_name,
     workflow_option,
 )
+from holdfast.cli.words import Word
 from holdfast.formats.canonical import files, lifecycle
 from holdfast.formats.canonical.format import FORMAT, all_in_words, blocked_by
 from holdfast.formats.canonical.lifecycle import Beginning, Step
@@ -206,18 +207,32 @@ def phase_set(
 
 @click.command()
 @click.argument("reason", required=False, default="")
-@click.option("--clear", is_flag=True, help="Unblock it.")
 @workflow_option
 @pass_app
-def block(app: App, reason: str, clear: bool, name: str | None) -> None:
+def block(app: App, reason: str, name: str | None) -> None:
     """Mark the phase as blocked and keep REASON in the context."""
-    if clear:
-        view, _, known = _change(app, name, lifecycle.unblock)
-        _tell(view, known, "unblocked")
-    else:
-        details = [f"by: {reason}"] if reason else []
-        view, _, known = _change(app, name, lifecycle.block, reason)
-        _tell(view, known, "blocked", *details)
+    view, _, known = _change(app, name, lifecycle.block, reason)
+    _tell(view, known, "blocked", *([f"by: {reason}"] if reason else []))
+
+
+@click.command()
+@workflow_option
+@pass_app
+def unblock(app: App, name: str | None) -> None:
+    """Unblock the phase."""
+    view, _, known = _change(app, name, lifecycle.unblock)
+    _tell(view, known, "unblocked")
+
+
+@click.command()
+@workflow_option
+@pass_app
+def done(app: App, name: str | None) -> None:
+    """Tick the first open box of the phase in the plan."""
+    view, before, known = _change(app, name, lifecycle.tick, app.place())
+    here = before.state.phase.current
+    boxes = next(phase.open_items for phase in before.planned if phase.number == here)
+    _tell(view, known, "advanced", f"ticked: {boxes[0]}")
 
 
 @click.command()
@@ -319,3 +334,18 @@ def context(app: App, values: tuple[str, ...], drop: tuple[str, ...], name: str 
     details += [f"taken out: {key}" for key in drop]
     view, _, known = _change(app, name, lifecycle.note, "context", set_to, drop)
     _tell(view, known, "noted", *details)
+
+
+canonical = click.Group("canonical")  # its own commands, by what the words call them
+for command in (phase, remind, block, unblock, done):
+    canonical.add_command(command)
+_GATE = "a gate is the boxes before it; tick them, or `holdfast done`"
+WORDS = {
+    "next": Word("`phase next`", "phase next"),
+    "done": Word("ticks the first open box of the phase in the plan", "done"),
+    "note": Word("`remind TEXT`", "remind"),
+    "block": Word("the phase is blocked; REASON is kept", "block"),
+    "unblock": Word("the phase goes on", "unblock"),
+    "approve": Word(_GATE),
+    "reject": Word(_GATE),
+}

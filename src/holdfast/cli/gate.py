@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -29,9 +29,10 @@ from holdfast.cli.app import (
     workflow_option,
 )
 from holdfast.cli.terminal import put
+from holdfast.cli.words import IN_RECORD, Word
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.files.store import LARGEST
-from holdfast.formats.engine.workflow import Place
+from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.gated import (
     documents,
     files,
@@ -68,7 +69,7 @@ def gate(context: click.Context, role: str | None) -> None:
 def writing(app: App, *, stay: bool = True) -> ProjectView:
     """The project, for a command that will write."""
     # Creators and reviewers report; the orchestrator writes.
-    role = click.get_current_context().meta[_ROLE]
+    role = click.get_current_context().meta.get(_ROLE)
     if role in _READERS:
         raise IllegalMove(
             f"the {role} role is read-only",
@@ -511,3 +512,45 @@ MOVES = (
     _move("cancel", moves.cancel, _CANCELLED, "Cancel the workflow"),
 )
 add_moves(gate, MOVES, _run)
+
+
+def _feature(place: Place, workflow: Workflow) -> Feature:
+    return files.read(place.store, files.folder_of(place.store, files.slug_of(workflow.key)))
+
+
+def _next(place: Place, workflow: Workflow) -> Sequence[str]:
+    state = files.readable_state(_feature(place, workflow))
+    if state.phase_status in {"user_review", "escalated"} and not state.over:
+        raise IllegalMove(
+            f"{state.name!r} waits for a person",
+            hint="They say `holdfast approve`, or `holdfast reject TEXT`.",
+        )
+    if state.status == "completed":
+        return ["finalize"]
+    if state.all_approved:
+        return ["complete"]
+    return ["revise", "approve-internal"] if state.phase_status == "in_review" else ["submit"]
+
+
+def _is_escalated(place: Place, workflow: Workflow) -> bool:
+    return files.readable_state(_feature(place, workflow)).phase_status == "escalated"
+
+
+WORDS = {
+    "next": Word(
+        "`submit`, `complete` or `finalize`; after a submission the choice of `revise` and `approve-internal`",
+        _next,
+    ),
+    "done": Word("`gate submit`", "submit"),
+    "note": IN_RECORD,
+    "block": Word("`gate escalate REASON`", "escalate"),
+    "unblock": Word("`gate guide TEXT`", "guide"),
+    "approve": Word(
+        "`gate approve`; of an escalated phase `gate override`",
+        lambda *here: ["override" if _is_escalated(*here) else "approve"],
+    ),
+    "reject": Word(
+        "`gate request-changes TEXT`; of an escalated phase `gate guide TEXT`",
+        lambda *here: ["guide" if _is_escalated(*here) else "request-changes"],
+    ),
+}

@@ -24,9 +24,10 @@ from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError
 
 # The commands of each module, in a workflow's order. This module's come first. A command's function has its
-# name, except that `list` is `list_all`.
+# name, except for those in _FUNCTIONS.
 MODULES = {
-    "advance": ("start", "phase", "block", "remind", "read", "context"),
+    "words": ("next", "done", "note", "block", "unblock", "approve", "reject"),
+    "advance": ("start", "phase", "remind", "read", "context"),
     "standing": (
         *("complete", "abandon", "forget", "undo", "switch", "resume", "ignore"),
         *("follow", "unfollow"),
@@ -43,18 +44,22 @@ MODULES = {
 }
 # As --help lists them: the daily ones first.
 _SECTIONS = {
-    "Daily": ("init", "status", "list", "phase", "remind", "complete", "start"),
+    "Daily": ("init", "status", "next", "done", "note", "list", "start"),
     "Workflows": (
-        *("show", "block", "read", "context", "undo", "switch", "resume", "abandon"),
-        *("forget", "ignore", "follow", "unfollow"),
+        *("block", "unblock", "approve", "reject", "complete", "abandon", "undo", "show"),
+        *("switch", "resume", "forget", "ignore", "follow", "unfollow"),
     ),
-    "Other kinds of workflow": ("skill", "gate", "orchestrate", "pipeline"),
+    "Of one kind": (
+        *("phase", "remind", "read", "context"),
+        *("skill", "gate", "orchestrate", "pipeline"),
+    ),
     "What Holdfast sees and does": ("why", "preview", "inspect", "log", "doctor"),
     "Around it": ("install", "uninstall", "statusline", "mcp", "completion"),
     "Trying it": ("simulate", "demo", "hook", "payload"),
 }
 # What people type for a command of another name.
-_MEANT = {"note": "remind", "next": "phase next", "done": "complete", "finish": "complete"}
+_MEANT = {"finish": "complete"}
+_FUNCTIONS = {"list": "list_all", "next": "next_step"}
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
 
@@ -104,8 +109,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         module = _MODULE_OF.get(cmd_name)
         if module:
-            attribute = "list_all" if cmd_name == "list" else cmd_name
-            return cast(click.Command, getattr(import_module(f"holdfast.cli.{module}"), attribute))
+            function = _FUNCTIONS.get(cmd_name, cmd_name)
+            return cast(click.Command, getattr(import_module(f"holdfast.cli.{module}"), function))
         return super().get_command(ctx, cmd_name)
 
 

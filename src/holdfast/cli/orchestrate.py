@@ -29,6 +29,7 @@ from holdfast.cli.app import (
     workflow_option,
 )
 from holdfast.cli.terminal import put
+from holdfast.cli.words import Word
 from holdfast.errors import IllegalMove
 from holdfast.formats.engine.document import iso_time
 from holdfast.formats.engine.format import Changed
@@ -183,7 +184,8 @@ MOVES = (
             "--type",
             "kind",
             type=click.Choice(model.LEARNINGS),
-            required=True,
+            default="insight",
+            show_default=True,
             help="The kind of lesson.",
         ),
         click.option("--pattern", default="", metavar="TEXT", help="What to do in future tasks."),
@@ -491,3 +493,33 @@ def list_locks(app: App, as_json: bool) -> None:
         for lock in found:
             style = terminal.WARNING if lock.is_stale(place.now) else terminal.PLAIN
             put(lock.described(place.now), whole=lock.path, style=style)
+
+
+def _next(place: Place, _: Workflow) -> Sequence[str]:
+    state = FORMAT.run(place).state
+    run, current = state.orchestrator, state.current
+    if run.status == "planning":
+        raise IllegalMove(
+            "the plan waits for a person", hint="They say `holdfast approve`, once it is written."
+        )
+    if run.status != "executing":
+        return ["complete"]
+    if current and state.is_begun(current.task):
+        raise IllegalMove(
+            f"task {current.title} is in progress",
+            hint="Once it is completed: `holdfast done`. After an iteration: holdfast orchestrate iterate",
+        )
+    if current:
+        return ["task-start"]
+    return ["review" if state.phase + 1 >= run.total_phases else "phase"]
+
+
+WORDS = {
+    "next": Word("`task-start`; then `phase`, `review` and `complete`", _next),
+    "done": Word("`orchestrate task-done`", "task-done"),
+    "note": Word("`orchestrate learn TEXT`, a learning of the type insight", "learn"),
+    "block": Word("`orchestrate pause REASON`", "pause"),
+    "unblock": Word("`orchestrate resume`", "resume"),
+    "approve": Word("`orchestrate approve-plan`", "approve-plan"),
+    "reject": Word("a plan that is not approved stays in planning"),
+}

@@ -28,7 +28,8 @@ from holdfast.cli.app import (
     workflow_option,
 )
 from holdfast.cli.terminal import fixed, line, put
-from holdfast.errors import NoSuchWorkflow
+from holdfast.cli.words import IN_RECORD, Word
+from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.files.store import Store
 from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.pipeline import (
@@ -53,7 +54,6 @@ _OPTIONS_OF = {
     GENERATION: {"scene", "blueprint"},
     PLANNING: {"level", "act", "chapter", "scene"},
 }
-_STEP = click.argument("step", type=Whole(1))
 _WAITING_STEP = click.argument("step", type=Whole(1), required=False)
 _MODIFICATIONS = click.option(
     "--modify",
@@ -157,64 +157,33 @@ def _numbers(act: int | None, chapter: int | None, scene: str | None, **_: Any) 
     return {key: number for key, number in numbers.items() if number is not None}
 
 
-@pipeline.command("next")
-@json_option
-@workflow_option
-@pass_app
-def next_step(app: App, as_json: bool, name: str | None) -> None:
-    """Show the next step, what blocks it, and who can unblock it."""
-    place, workflow_id = _look(app, name)
-    answer = operations.get_next_step(place, workflow_id)
-    if as_json:
-        dump(answer)
-        return
-    put(one_line(workflow_id))
-    stands = (answer["current_status"] or "unknown").replace("_", " ")
-    _row("now", answer["current_step"], answer["current_step_name"], stands)
-    if answer["blocking_reason"]:
-        put(one_line(answer["blocking_reason"]), lead="  blocked  ")
-    if answer["required_action"]:
-        put(one_line(answer["required_action"]), lead="  to do    ")
-    if answer["next_step"]:
-        may = "may begin" if answer["can_proceed"] else "must wait"
-        _row("next", answer["next_step"], answer["next_step_name"], may)
-
-
-def _row(label: str, number: int | None, name: str | None, stands: str) -> None:
-    step = f"{number} {one_line(name)}" if name else number
-    put(f"{step}, {stands}", lead=f"  {label:<9}")
-
-
-@pipeline.command()
-@_STEP
-@json_option
-@workflow_option
-@pass_app
-def check(app: App, step: int, as_json: bool, name: str | None) -> None:
-    """Check whether STEP may start. Exit code 1 if not."""
-    answer = operations.validate_prerequisites(*_look(app, name), step)
-    if as_json:
-        dump(answer)
-    else:
-        put(f"{step} may {'' if answer['can_start_step'] else 'not '}begin.")
-        for issue in answer["blocking_issues"]:
-            put(one_line(issue), lead="  ")
-    if not answer["can_start_step"]:
-        click.get_current_context().exit(1)
-
-
 # Commands that make one move.
 
 
-def _update(place: Place, workflow_id: str, artifacts: tuple[str, ...], **given: Any) -> Any:
+def _next(place: Place, workflow_id: str) -> Any:
+    """Begin the next step, or try again after one that failed."""
+    state = files.find(place.store, workflow_id).state
+    current, following, blocked = progress.next_of(state)
+    if current and state.retry_of(current):
+        return operations.update_workflow_state(place, workflow_id, current.number, "failed")
+    if blocked or following is None:
+        reason, action = blocked or ("there is no next step", None)
+        raise IllegalMove(reason, hint=f"{action}." if action else "")
+    return operations.update_workflow_state(place, workflow_id, following.number, "in_progress")
+
+
+def _done(place: Place, workflow_id: str, artifacts: dict[str, str]) -> Any:
+    """Complete the current step. If it needs a person's approval, it waits for that."""
+    number = files.find(place.store, workflow_id).state.current
+    return operations.update_workflow_state(place, workflow_id, number, "completed", artifacts)
+
+
+def _update(place: Place, workflow_id: str, **given: Any) -> Any:
     """Record that STEP started, completed or failed, or what it produced.
 
     A completed step that needs a person's approval waits for it.
     """
-    pairs(artifacts)  # validates them; values stay as typed, as 0204 is not a number
-    split = (text.partition("=") for text in artifacts)
-    made = {key.strip(): path for key, _, path in split}
-    return operations.update_workflow_state(place, workflow_id, artifacts=made, **given)
+    return operations.update_workflow_state(place, workflow_id, **given)
 
 
 def _approve(place: Place, workflow_id: str, **given: Any) -> Any:
@@ -243,16 +212,31 @@ def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
     _tell_now(view, workflow_id, move.verb, answer, *answer.get("notes", ()), as_json=as_json)
 
 
+def _paths(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    pairs(given)  # validates them; values stay as typed, as 0204 is not a number
+    split = (text.partition("=") for text in given)
+    return {name.strip(): path for name, _, path in split}
+
+
+_ARTIFACTS = click.option(
+    "--artifact",
+    "artifacts",
+    multiple=True,
+    metavar="NAME=PATH",
+    callback=_paths,
+    help="An artefact.",
+)
+
 MOVES = (
+    Move("next", _next, "advanced", json_option),
+    Move("done", _done, "advanced", _ARTIFACTS, json_option),
     Move(
         "update",
         _update,
         "advanced",
-        _STEP,
+        click.argument("step", type=Whole(1)),
         click.option("--status", type=click.Choice(get_args(GivenStatus)), help="Its status now."),
-        click.option(
-            "--artifact", "artifacts", multiple=True, metavar="NAME=PATH", help="An artefact."
-        ),
+        _ARTIFACTS,
         click.option("--error", metavar="TEXT", help="The reason that it failed."),
         json_option,
     ),
@@ -469,24 +453,6 @@ def list_sessions(app: App, as_json: bool) -> None:
         fixed(f"{mark} {pad(one_line(one.name, 60), 32)} {workflows}, {_stands(one)}")
 
 
-@session.command("show")
-@_SESSION
-@json_option
-@pass_app
-def show_session(app: App, name: str, as_json: bool) -> None:
-    """List a session's workflows, and which of them were committed."""
-    place = app.place(FORMAT.name)
-    found = sessions.find(place, name)
-    if as_json:
-        dump(_session_facts(found, place))
-        return
-    say(f"{found.name}: {counted(len(found.workflows), 'workflow')}, {_stands(found)}")
-    for file in found.workflows:
-        row = file.row
-        stands = "committed" if row.committed_from_session else row.status.replace("_", " ")
-        fixed(f"  {pad(one_line(file.name, 60), 45)} {row.progress_percentage:>4}%  {stands}")
-
-
 def _stands(found: PipelineSession) -> str:
     if not found.committed:
         return "open"
@@ -509,3 +475,18 @@ def _session_facts(found: PipelineSession, place: Place) -> dict[str, Any]:
             for file in found.workflows
         ],
     }
+
+
+WORDS = {
+    "next": Word("`pipeline next`: begins the next step", "next"),
+    "done": Word(
+        "`pipeline done`: completes the current step, with `--artifact NAME=PATH`", "done"
+    ),
+    "note": IN_RECORD,
+    "block": Word(
+        "a step only fails: holdfast pipeline update STEP --status failed --error REASON"
+    ),
+    "unblock": Word("`pipeline resume`, of one that failed or was cancelled", "resume"),
+    "approve": Word("`pipeline approve`", "approve"),
+    "reject": Word("`pipeline reject`, with `--modify NAME=TEXT`", "reject"),
+}

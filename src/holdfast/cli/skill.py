@@ -30,6 +30,7 @@ from holdfast.cli.app import (
     take_up,
     workflow_name,
 )
+from holdfast.cli.words import IN_RECORD, Word
 from holdfast.errors import IllegalMove
 from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.skill import facts, files, lifecycle, moves, summary, tasks
@@ -380,3 +381,43 @@ MOVES = (
     Move("tdd next", tasks.next_cycle, "advanced"),
 )
 add_moves(skill, MOVES, _run)
+
+
+def _next(place: Place, workflow: Workflow) -> Sequence[str]:
+    seen = see(place, workflow)
+    state, task = seen.file.state, seen.position.task
+    if task and task.status == "pending":
+        return ["task start"]
+    if state.phase and state.phase.status == "completed" and not state.following:
+        return ["tdd next", "complete"] if facts.is_cycle(state) else ["complete"]
+    return ["phase complete"]
+
+
+def _done(place: Place, workflow: Workflow) -> Sequence[str]:
+    seen = see(place, workflow)
+    task, inner, phase = seen.position.task, seen.inner, seen.file.state.phase
+    if task and task.status == "in_progress":
+        goes_on = inner.state.phase if inner else None
+        if goes_on and goes_on.status != "completed":
+            return ["tdd done"]
+        in_cycle = inner is None and seen.position.tdd_phase(task)
+        return ["task phase"] if in_cycle else ["task complete"]
+    is_stepped = phase is not None and moves.steps_left(seen.file.state, phase)
+    return ["phase step"] if is_stepped else ["phase complete"]
+
+
+_APPROVAL = "its document knows no approvals"
+WORDS = {
+    "next": Word(
+        "`task start` of the next task, else `phase complete`, at the end `complete`", _next
+    ),
+    "done": Word(
+        "`tdd done`, `task phase`, `task complete`, `phase step` or `phase complete`, by what is at work",
+        _done,
+    ),
+    "note": IN_RECORD,
+    "block": Word("`skill block REASON`", "block"),
+    "unblock": Word("`skill unblock`", "unblock"),
+    "approve": Word(_APPROVAL),
+    "reject": Word(_APPROVAL),
+}

@@ -157,7 +157,7 @@ def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
         reason = canonical.blocked_by(known)
         raise IllegalMove(
             f"phase {here} is blocked{f': {reason}' if reason else ''}",
-            hint="Once it is not: `holdfast block --clear`. To go on all the same: --force.",
+            hint="Once it is not: `holdfast unblock`. To go on all the same: --force.",
         )
     left = left_open(known, here, moved.phase.current)
     ticked = writeback.ticked(place, known, here) if step.tick else None
@@ -172,6 +172,17 @@ def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
         earlier = (phase for phase in kept.left or () if phase.number < here)
         moved = moved.with_bookkeeping(left=[*left, *earlier] or None)
     return known._replace(state=moved, ticked=ticked and ticked.edit)
+
+
+def tick(known: Merged, _at: str, place: Place) -> Merged:
+    """Tick the first open box of the phase in the plan."""
+    ticked = writeback.ticked(place, known, known.state.phase.current, most=1)
+    if ticked is None:
+        raise IllegalMove(
+            f"phase {known.state.phase.current} has no open box in a plan",
+            hint="Once the phase is done: `holdfast next`; after the last one: `holdfast complete`.",
+        )
+    return known._replace(ticked=ticked.edit)
 
 
 def left_behind(before: Merged, now: Merged) -> list[LeftPhase]:

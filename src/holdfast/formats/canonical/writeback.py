@@ -124,10 +124,10 @@ class Ticked(NamedTuple):
     still_open: tuple[str, ...]  # boxes of the phase that are written in another way
 
 
-def ticked(place: Place, known: Merged, number: int) -> Ticked | None:
-    """The plan with the open boxes of phase *number* ticked, and no others; None where there are none."""
+def ticked(place: Place, known: Merged, number: int, most: int | None = None) -> Ticked | None:
+    """The plan with the open boxes of phase *number* ticked, at *most* so many; None where there are none."""
     plan = next((said for said in known.declarations if said.source == "plan"), None)
-    edit = plan and _edit(place, plan.path, lambda text: _with_ticks(text, number))
+    edit = plan and _edit(place, plan.path, lambda text: _with_ticks(text, number, most))
     return Ticked(edit, _phases(edit.after)[number].open_items) if edit else None
 
 
@@ -137,10 +137,10 @@ def _phases(plan: bytes) -> dict[int, PlanPhase]:
     return {phase.number: phase for phase in declared.phases} if declared else {}
 
 
-def _with_ticks(text: str, number: int) -> str | None:
+def _with_ticks(text: str, number: int, most: int | None) -> str | None:
     """*text* with the open boxes of phase *number* ticked, if it then reads the same but for these."""
     before, lines = _phases(text.encode()), text.split("\n")
-    for at in before[number].open_lines if number in before else ():
+    for at in before[number].open_lines[:most] if number in before else ():
         lines[at - 1] = _OPEN_BOX.sub(r"\1x\2", lines[at - 1], count=1)
     new = "\n".join(lines)
     after = _phases(new.encode()) if new != text else before

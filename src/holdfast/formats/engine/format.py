@@ -65,6 +65,7 @@ from holdfast.formats.engine.loading import (
     standing_by_age,
 )
 from holdfast.formats.engine.workflow import (
+    NOTES,
     Briefing,
     CandidatePlan,
     Place,
@@ -273,7 +274,9 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             key=entry.key,
             name=entry.name,
             standing=standing,
-            brief=partial(self.checked, entry, partial(self.briefing, place, entry, standing)),
+            brief=partial(
+                self.checked, place, entry, partial(self.briefing, place, entry, standing)
+            ),
             changed_at=min(entry.changed_at, place.now),
             cautions=cautions,
             inspect=partial(self._findings, place, entry, cautions)
@@ -282,9 +285,13 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
             **fields,
         )
 
-    def checked(self, entry: E, brief: Callable[[], Briefing]) -> Briefing:
-        """The briefing of *entry*, which does not say what comes next where nobody can tell."""
+    def checked(self, place: Place, entry: E, brief: Callable[[], Briefing]) -> Briefing:
+        """The briefing with our own notes; it does not say what comes next where nobody can tell."""
         briefing, why = brief(), self.undecided(entry)
+        noted = ledger.notes_of(place.store, entry.key).get(NOTES)
+        if isinstance(noted, list) and noted:
+            reminders = (*briefing.reminders, *map(str, noted))
+            briefing = replace(briefing, reminders=reminders)
         if not why or not briefing.kept_with:  # it is over, or a person decides
             return briefing
         known = "Whoever knows what holds corrects that in the file; else the person is asked."

@@ -114,7 +114,8 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         retried = step is not None and state.retry_of(step) is not None
         failed = step is not None and step.status == "failed" and not (state.over or retried)
         is_done = not state.over and all(map(state.is_done, state.steps))
-        keeping = [] if asked or failed or is_done else ["holdfast pipeline next"]
+        goes_on = not (asked or failed or is_done or state.over)
+        may_begin = following is not None and blocked is None
         if asked or failed:
             comes_next = f"Waiting for a person. {next_action}."
         elif is_done or retried:
@@ -123,11 +124,6 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             comes_next = f"{state.title(step)} is completed. {next_action}."
         elif step and following and blocked is None and state.missing(step.number):
             comes_next = f"{state.title(following)} comes first. {next_action}."
-        if following and blocked is None:
-            keeping.append(f"holdfast pipeline update {following.number} --status in_progress")
-        elif keeping and not state.over:  # an approval is a person's
-            ends = "failed" if retried else "completed"
-            keeping.append(f"holdfast pipeline update {state.current} --status {ends}")
         return Briefing(
             name=entry.name,
             kind=state.workflow_type,
@@ -141,8 +137,10 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             context=tuple(_context(state, following).items()),
             state_path=place.store.relative(entry.path),
             comes_next=comes_next,
-            kept_with=tuple(keeping),
-            ended_with=f"holdfast pipeline update {state.total} --status completed",
+            kept_with=(f"holdfast {'next' if may_begin or retried else 'done'}",)
+            if goes_on
+            else (),
+            ended_with="holdfast done",
         )
 
     def undecided(self, entry: StateFile) -> str:
@@ -188,7 +186,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         """It is completed by its last step, and by nothing else."""
         raise IllegalMove(
             f"{workflow.name!r} is completed by its last step",
-            hint="Show the next step: holdfast pipeline next. To cancel it: holdfast pipeline cancel",
+            hint="Its next step: holdfast next. To cancel it: holdfast pipeline cancel",
         )
 
     # Inspecting.

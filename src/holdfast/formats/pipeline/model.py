@@ -279,7 +279,7 @@ class State(Document):
         left = next((step for step in self.steps if step.status != "completed"), None)
         if self.status == "completed" and left:
             says = f"completed by its status, but {self.called(left)} is {left.status}"
-            return f"{says}: correct the file, then see holdfast pipeline next"
+            return f"{says}: correct the file, then see holdfast status"
         if self.status != "failed":
             return ""
         step = self.current_step

@@ -91,7 +91,7 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
         if workflow.standing != "active":
             return workflow
         brief = partial(facts.briefing, place, file, "active", found.not_ignored)
-        workflow = replace(workflow, brief=partial(self.checked, file, brief))
+        workflow = replace(workflow, brief=partial(self.checked, place, file, brief))
         dev = (other for other in found.not_ignored if facts.is_part_of(file.state, other.state))
         around = next(dev, None) if file.state.skill == "tdd" else None
         if around is None:

@@ -1,0 +1,138 @@
+"""The words that every format has: next, done, note, block, unblock, approve, reject.
+
+Each format's module of commands says in its table WORDS which of these commands a word runs. The word finds the
+workflow and hands everything else on, so it takes the same options as the command, and refuses the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import click
+
+from holdfast.cli.app import App, pass_app, take_up, workflow_option
+from holdfast.errors import IllegalMove
+from holdfast.files.store import COMMAND_WAIT
+from holdfast.formats.engine.workflow import NOTES, Place, Workflow
+from holdfast.formats.registry import GENERAL, format_of
+from holdfast.records import ledger
+from holdfast.workflows.selection import distinct_name
+
+# Says which commands of the group are legal now.
+Ways: TypeAlias = Callable[[Place, Workflow], Sequence[str]]
+
+
+class Word(NamedTuple):
+    """What a word does in one format, for people; where no command does it, why."""
+
+    does: str
+    command: str | Ways | None = None
+
+
+@click.command("note")
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
+@click.option("--drop", is_flag=True, help="Remove these notes.")
+@workflow_option
+@pass_app
+def note_in_record(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> None:
+    """Keep each TEXT in the project record, as the format's document has no place for it."""
+    view = app.change()
+    key = app.to_change(view, name).key
+
+    def change(notes: dict[str, Any]) -> dict[str, Any]:
+        kept = notes.get(NOTES, [])
+        if drop and (missing := [text for text in texts if text not in kept]):
+            raise IllegalMove(f"not there: {missing[0]}", hint="See holdfast show.")
+        left = [text for text in kept if text not in texts]
+        return {**notes, NOTES: left if drop else [*left, *texts]}
+
+    ledger.update_notes(view.place.store, key, COMMAND_WAIT, change)
+    view = app.look()
+    noted = next(workflow for workflow in view.workflows if workflow.key == key)
+    take_up(
+        view, noted, "noted", *(f"{'taken out' if drop else 'added'}: {text}" for text in texts)
+    )
+
+
+IN_RECORD = Word("keeps it in the project record; told after a compaction")
+
+
+def commands(format_name: str, group: str) -> tuple[click.Group, dict[str, Word]]:
+    """The commands of a format, and what the words mean in it."""
+    name = group or GENERAL
+    module = import_module(f"holdfast.cli.{'advance' if format_name == GENERAL else group}")
+    own: click.Group = getattr(module, name)
+    words: dict[str, Word] = getattr(module, "WORDS", {})
+    return own, words
+
+
+def _command(word: str, place: Place, workflow: Workflow) -> tuple[str, click.Command]:
+    """The command that does *word* to *workflow*, and what it is called."""
+    group_name = format_of(workflow).group
+    if not group_name and workflow.format != GENERAL:
+        raise IllegalMove(
+            f"{workflow.name!r} has another format: {workflow.format}",
+            hint=f"Edit its file: {workflow.briefing.state_path}",
+        )
+    group, words = commands(workflow.format, group_name)
+    found = words.get(word, Word("no command of this format does it"))
+    if found == IN_RECORD:
+        return "note", note_in_record
+    if found.command is None:
+        hint = f"Its own commands: holdfast {group_name} --help" if group_name else ""
+        raise IllegalMove(f"{workflow.name!r} cannot {word}: {found.does}", hint=hint)
+    ways = found.command(place, workflow) if callable(found.command) else [found.command]
+    named = [(f"{group_name} {way}".lstrip(), _below(group, way)) for way in ways]
+    if len(named) > 1:
+        lines = [
+            f"{number}. holdfast {way} {_arguments(command)}".rstrip()
+            for number, (way, command) in enumerate(named, 1)
+        ]
+        raise IllegalMove(
+            f"{workflow.name!r} can go on in {len(ways)} ways", hint="\n  ".join(lines)
+        )
+    return named[0]
+
+
+def _below(group: click.Group, words: str) -> click.Command:
+    above, _, name = words.rpartition(" ")
+    parent = cast(click.Group, group.commands[above]) if above else group
+    return parent.commands[name]
+
+
+def _arguments(command: click.Command) -> str:
+    named = (given for given in command.params if isinstance(given, click.Argument))
+    return " ".join(given.human_readable_name for given in named)
+
+
+def _word(name: str, about: str) -> click.Command:
+    @click.command(
+        name,
+        help=f"{about} The options are those of the format's own command; see docs/words.md.",
+        context_settings={"ignore_unknown_options": True},
+    )
+    @click.argument("given", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS] [TEXT]...")
+    @workflow_option
+    @click.pass_context
+    def run(context: click.Context, /, given: tuple[str, ...], name: str | None) -> None:
+        app = context.ensure_object(App)
+        app.changes = True
+        view = app.look()
+        workflow = app.to_change(view, name)
+        called, command = _command(context.info_name or "", view.place, workflow)
+        arguments = [*given, "-w", distinct_name(workflow, view.workflows)]
+        with command.make_context(called, arguments, parent=context.find_root()) as inner:
+            command.invoke(inner)
+
+    return run
+
+
+next_step = _word("next", "Take the one legal step forward, or list the choices.")
+done = _word("done", "Complete the current item: a box, task, test-driven phase, step or artefact.")
+note = _word("note", "Note what a compaction must not lose.")
+block = _word("block", "Say that the work is blocked, and why.")
+unblock = _word("unblock", "Say that the work goes on.")
+approve = _word("approve", "Record that a person approves.")
+reject = _word("reject", "Record that a person wants changes.")
