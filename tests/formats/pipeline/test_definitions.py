@@ -45,19 +45,6 @@ name = "Check"
 parallel_agents = 3
 triggers_retry = true
 """
-AFTER_ONE = """
-[[steps]]
-step = 1
-name = "Plan"
-[[steps]]
-step = 2
-name = "Build"
-prerequisites = [1]
-[[steps]]
-step = 3
-name = "Draw"
-prerequisites = [1]
-"""
 
 
 def define(root: Path, name: str, text: str, ending: str = ".toml") -> Path:
@@ -94,13 +81,6 @@ def test_what_is_right_is_read(tmp_path: Path) -> None:
     text = json.dumps(definition.to_json())
     again = definitions.read(define(tmp_path, "code-review", text, ".json"))
     assert again == definition
-
-
-def test_each_step_waits_for_all_before_it() -> None:
-    """Whatever its prerequisites are; what follows it is done again with it."""
-    definition = definitions.parse(Path("x.toml"), f'name = "x"\n{AFTER_ONE}'.encode())
-    assert [definition.required(number) for number in (2, 3)] == [[1], [1, 2]]
-    assert definition.dependent(1) == [2, 3]
 
 
 WRONG: list[tuple[str, str]] = [
@@ -222,7 +202,7 @@ def test_a_state_that_fits_no_definition_is_taken_by_its_own_steps() -> None:
     assert isinstance(definition, Definition)
     assert [each.name for each in definition.all] == ["Read", "Write", "Send"]
     assert [each.human_approval for each in definition.all] == [False, True, False]
-    assert definition.required(3) == [1, 2]
+    assert [step.number for step in state.missing(3)] == [1, 2]
 
 
 def test_no_type_is_called_as_a_field_of_every_state() -> None:

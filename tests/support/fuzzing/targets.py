@@ -265,8 +265,6 @@ def _defined(house: House, data: bytes) -> None:
         except HoldfastError:  # a refusal is an answer
             continue
         for step in definition.all:
-            definition.required(step.number)
-            definition.dependent(step.number)
             definition.retried_by(step.number)
 
 

@@ -114,14 +114,6 @@ class Definition(_Exact):
     def find(self, number: int) -> StepDefinition | None:
         return self._by_number.get(number)
 
-    def required(self, number: int) -> list[int]:
-        """The steps that have to be done before *number*: all before it."""
-        return sorted(other for other in self._by_number if other < number)
-
-    def dependent(self, number: int) -> list[int]:
-        """The steps that wait for *number*, in order."""
-        return sorted(other for other in self._by_number if other > number)
-
     def retried_by(self, number: int) -> int | None:
         """The step to try again when *number* fails: itself, or the nearest one before it."""
         step = self.find(number)

@@ -359,18 +359,13 @@ class State(Document):
         return step.status == "waiting_approval" or unapproved
 
     def missing(self, number: int) -> list[Step]:
-        """The steps that have to be done before *number*, and are not."""
-        # Of two with one number the first counts.
-        steps = {step.number: step for step in reversed(self.steps)}
-        needed = (steps.get(required) for required in self.definition.required(number))
-        return [step for step in needed if step is not None and not self.is_done(step)]
+        """The steps that have to be done before *number*, which are all before it, and are not."""
+        return [step for step in self.steps if step.number < number and not self.is_done(step)]
 
     @property
     def next_step(self) -> Step | None:
-        """The step to begin next: the first that may begin, else the first that has to wait."""
-        pending = [step for step in self.steps if step.status == "pending"]
-        ready = [step for step in pending if not self.missing(step.number)]
-        return (*ready, *pending, None)[0]
+        """The step to begin next."""
+        return next((step for step in self.steps if step.status == "pending"), None)
 
 
 @lru_cache(maxsize=64)

@@ -318,10 +318,9 @@ def _close(step: Step, at: str, reason: str) -> None:
 
 
 def _reset_dependent(state: State, number: int) -> None:
-    """What depends on *number* has to be done again."""
-    for dependent in state.definition.dependent(number):
-        step = state.find(dependent)
-        if step is not None and step.status != "pending":
+    """What comes after *number* has to be done again."""
+    for step in state.steps:
+        if step.number > number and step.status != "pending":
             _reset(state, step)
             step.artifacts = {}
 
@@ -371,7 +370,7 @@ def first_state(
     at: str,
     **header: Any,
 ) -> State:
-    """The first state, in the document's order, with what waits for nothing under way.
+    """The first state, in the document's order, with its first step under way.
 
     Its section begins with what it is *about*; the *header* is what is known of the workflow itself.
     """
@@ -390,9 +389,7 @@ def first_state(
         },
     }
     state = State.of_json(data)
-    for step in state.steps:
-        if not definition.required(step.number):
-            begin(state, step, at)
+    begin(state, state.steps[0], at)
     return state
 
 

@@ -159,7 +159,7 @@ def validate_prerequisites(
     state = _state(place, workflow_id)
     meant, missing = moves.step_of(state, step), state.missing(step)
     left = [other.number for other in missing]
-    required = [number for number in state.definition.required(step) if state.find(number)]
+    required = [other.number for other in state.steps if other.number < step]
     issues = [progress.blocker(state, other).reason for other in missing]
     if state.over:
         issues.append(f"The workflow is {state.status}")
