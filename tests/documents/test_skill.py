@@ -406,6 +406,7 @@ def test_a_run_is_found_however_its_feature_is_spelled(
     path = begin(project, 6)
     assert "Resume from Task 1 (GREEN phase)" not in skill(project, "resume", text)
     told = skill(project, "start", "dev", text, "--resume")
+    assert "\nResuming task 1/2, currently in GREEN phase\n" in told
     assert "🔄 Resuming: Task 1/2 - Add login" in told
     refused = project.run("skill", "start", "dev", text, session=SESSION, check=False)
     assert f"'User Login' is kept already in {STATES}/active/{path.name}" in refused.stderr

@@ -167,7 +167,9 @@ def _resume(view: ProjectView, workflow: Workflow, *, asks: bool) -> None:
     _overview(view, workflow, seen)
     say()
     question = summary.question(seen.position).removesuffix(" [Y/n]")
-    if asks and not click.confirm(one_line(question), default=True):
+    if not asks:
+        say(summary.headline(seen.position))
+    elif not click.confirm(one_line(question), default=True):
         say("Nothing was changed.")
         return
     FORMAT.touch(place, workflow)
