@@ -181,7 +181,6 @@ def _understood(line: Line, said: Declaration | None) -> tuple[str, str]:
 
 
 def _is_another(name: str, said: Declaration) -> bool:
-    """Whether CLAUDE.local.md names a second workflow, which does not count."""
     is_local = said.source == "local" and bool(said.workflow) and bool(name)
     return is_local and name_and_status(name)[0] != said.workflow
 
@@ -228,7 +227,6 @@ def _listed(text: str, said: Declaration | None) -> str:
 
 
 def _carrying_boxes(lines: list[Line]) -> set[int]:
-    """The numbers of the headings below which boxes stand."""
     found, heading = set[int](), 0
     for line in lines:
         if line.level > 1:

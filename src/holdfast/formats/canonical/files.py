@@ -37,8 +37,6 @@ _WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {
 
 @dataclass(frozen=True, eq=False)
 class StateFile(LoadedFile[State]):
-    """One state file as read."""
-
     # What to say where it is only read: a newer Holdfast keeps it, or the file is out of reach.
     newer: str = ""
     lost_start: bool = False  # its created_at is missing or was changed, and has to be put back
@@ -95,7 +93,6 @@ def paths(store: Store) -> list[Path]:
 
 
 def _start_of(path: Path, mtime: float) -> str:
-    """When the workflow at *path* began, by the file's name, else by its time."""
     named = _START.search(path.stem)
     return clock.iso((named and clock.parse(named[0])) or clock.from_mtime(mtime))
 
@@ -264,8 +261,6 @@ def _parsed_local(data: bytes, mtime: float, plans: Sequence[str]) -> Looked:
 
 
 class Edit(NamedTuple):
-    """A file and what it is to become."""
-
     path: Path
     before: bytes
     after: bytes

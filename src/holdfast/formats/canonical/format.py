@@ -388,7 +388,6 @@ def _content(data: Any) -> dict[str, Any]:
 
 
 def _merged(place: Place, known: Merged) -> Merged:
-    """*known*, whose state was changed just now, with what is declared."""
     now = StateFile(known.path, b"", place.now.timestamp(), known.state)
     return known._replace(state=merge(place, now, known.group, known.key))
 
@@ -401,7 +400,6 @@ def refuse_newer(*files_of_one: StateFile | None) -> None:
 
 
 def retire(place: Place, file: StateFile) -> None:
-    """Take a state file away, for good but for the archive."""
     store = place.store
     refuse_newer(file)
     store.archive(file.path.name, place.stamp, file.state.encode())
@@ -417,7 +415,6 @@ def all_in_words(left: Sequence[LeftPhase]) -> list[str]:
 
 
 def in_words(phase: LeftPhase) -> str:
-    """The open boxes of *phase*, and its gate."""
     named = "; ".join(one_line(item, 100) for item in phase.open_items[:_NAMED])
     more = len(phase.open_items) - _NAMED
     gate = f"; its gate: {one_line(phase.gate, 200)}" if phase.gate else ""

@@ -207,7 +207,6 @@ def left_open(known: Merged, first: int, end: int) -> list[LeftPhase]:
 
 
 def refuse_open_gates(left: Iterable[LeftPhase], otherwise: str) -> None:
-    """IllegalMove where a gate stands behind boxes that are open."""
     gated = [canonical.in_words(phase) for phase in left if phase.gate and phase.open_items]
     if gated:
         raise IllegalMove(f"a gate is open: {'; '.join(gated)}", hint=f"Tick them. {otherwise}")
@@ -342,7 +341,6 @@ def complete(
 
 
 def already_ended(stone: Tombstone) -> IllegalMove:
-    """What is said to whoever wants to end it once more."""
     command = shlex.join(["holdfast", "resume", stone.name])
     return IllegalMove(
         f"{stone.name!r} was {stone.how} on {stone.at[:10]}", hint=f"`{command}` takes it up again."
@@ -430,6 +428,5 @@ def ended_called(place: Place, name: str, *, whole: bool) -> str | None:
 
 
 def _latest_first(place: Place) -> list[tuple[str, Tombstone]]:
-    """Each workflow that has ended."""
     ended = ledger.load(place.store).finished.items()
     return sorted(ended, key=lambda entry: entry[1].at, reverse=True)

@@ -43,12 +43,10 @@ _PLAN = "canonical:plan:"
 
 
 def by_plan(path: str) -> str:
-    """The key of the workflow of a plan."""
     return _PLAN + unicodedata.normalize("NFC", path)
 
 
 def plan_of(key: str) -> str | None:
-    """The path of the plan that *key* is made from."""
     return key.removeprefix(_PLAN) if key.startswith(_PLAN) else None
 
 
@@ -85,7 +83,6 @@ class Declared(NamedTuple):
 
     @property
     def plan(self) -> str | None:
-        """The plan's path, if it has one."""
         return plan_of(self.key)
 
 

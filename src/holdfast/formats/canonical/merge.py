@@ -60,8 +60,6 @@ _MOST_BRANCHES = 20
 
 
 class _Side(NamedTuple):
-    """What one markdown source says of one field, and what it said before."""
-
     value: Any
     base: Any
     mtime: float
@@ -146,14 +144,12 @@ class _Merge:
     # One field: rules 1 to 4 and 7.
 
     def _was(self, source: str, field: str, key: str | None = None) -> Any:
-        """What *source* said of *field*, or of one *key* of the context."""
         if (base := self.bases[source]) is None:
             return _NO_BASE
         said = getattr(base, field)
         return said if key is None else (said or {}).get(key, _SILENT)
 
     def _sides(self, field: str) -> list[_Side]:
-        """What each markdown source says of *field*, best first."""
         sides, only_fills_gaps = [], partial(self._only_fills_gaps, field)
         for source in sorted(self.sources, key=only_fills_gaps):
             value = getattr(self.said[source.source], field)

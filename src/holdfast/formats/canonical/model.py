@@ -54,7 +54,6 @@ def _text(item: Any) -> str | None:
 
 
 def _texts(value: object) -> object:
-    """A list of texts, from one text or from objects with a path."""
     items = [value] if isinstance(value, (str, dict)) else value
     if not isinstance(items, list):
         return value
@@ -62,7 +61,6 @@ def _texts(value: object) -> object:
 
 
 def _context(value: object) -> object:
-    """A list as an object with its items."""
     if not isinstance(value, list):
         return value
     return {"items": value} if value else {}
@@ -125,8 +123,6 @@ class Record(BaseModel):
 
 
 class StatedPhase(Record):
-    """A phase as a source stated it, with what it left out."""
-
     current: int | None = None
     total: int | None = None
     name: str | None = None
@@ -157,8 +153,6 @@ class LastStatement(Record):
 
 
 class KnownPhase(Record):
-    """One phase of the plan or of `start --phases`."""
-
     number: int
     name: str
     next_action: str | None = None

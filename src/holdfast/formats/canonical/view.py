@@ -193,8 +193,6 @@ def _weighed(source: Looked, place: Place, record: Ledger, kept: Collection[str]
 
 
 class View(Found[Merged]):
-    """What one look found."""
-
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.looked: list[Looked] = []
@@ -283,7 +281,6 @@ class View(Found[Merged]):
 
 
 def look(place: Place) -> View:
-    """Look at it all."""
     view, store = View(place), place.store
     there = [files.KIND.read(store, path) for path in files.paths(store)]
     kept = {matching.key_of(file.state) for file in there if isinstance(file, StateFile)}

@@ -96,7 +96,7 @@ def test_a_whole_plan() -> None:
             ),
             open_items=("Login form", "Logout", "Gate: unit tests pass", "Integration tests"),
         ),
-        "In Progress on line 1, phase headings",
+        "In Progress on line 1, phases as headings",
     )
 
 

@@ -22,8 +22,6 @@ class PhaseMark(NamedTuple):
 
 
 class PlanPhase(NamedTuple):
-    """One phase that a plan describes."""
-
     number: int
     name: str
     done: bool

@@ -24,7 +24,6 @@ _REMARK = pattern(r"(?<!\s)\s++[-–—(]|:\s|,\s")
 
 
 def read_local(data: bytes, *, path: str, mtime: float, find_plan: FindPlan) -> Looked:
-    """What the file declares, or why it declares nothing."""
     document = open_document(data)
     if document is None:
         return Looked(path, None, "empty")

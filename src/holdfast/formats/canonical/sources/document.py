@@ -116,7 +116,6 @@ def _load(handler: Any, block: str) -> tuple[dict[str, Json], str | None]:
 
 
 def _plain(value: object) -> Json:
-    """A YAML value as JSON has it."""
     if isinstance(value, dict):
         return {values.encodable(str(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, list):

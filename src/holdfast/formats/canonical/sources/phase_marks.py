@@ -69,7 +69,6 @@ _DONE_UP_TO = pattern(
 
 
 def plain_digits(text: str) -> str:
-    """Text with plain digits for those on keys."""
     return _KEYCAP.sub(r"\1", text).replace("🔟", "10") if "\u20e3" in text else text
 
 
@@ -224,11 +223,6 @@ def stated_status(value: str) -> Word | None:
     return reading.word
 
 
-def stated_part(value: str) -> Word | None:
-    """The status that *value* states for a single phase."""
-    return statuses.part_status(value) or stated_status(value)
-
-
 def phase_name(rest: str) -> tuple[str | None, Word | None]:
     """The name behind a phase's number, and the status behind the name."""
     rest = rest.strip(statuses.SEPARATORS)
@@ -303,7 +297,6 @@ def _latest(value: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Text without the brackets around all of it."""
     for opening, closing in ("()", "[]"):
         if text.startswith(opening) and text.find(closing) == len(text) - 1:
             return text[1:-1].strip()

@@ -6,8 +6,8 @@ only add to what is known of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
 
 from holdfast.formats.canonical.sources import PhaseMark, PlanPhase, values
 from holdfast.formats.canonical.sources.phase_marks import sane_mark
@@ -28,8 +28,6 @@ from holdfast.formats.engine.markdown import Line
 
 
 class Phases(NamedTuple):
-    """All phases of one plan, in their order."""
-
     listed: list[Phase]
     within: frozenset[int]  # the numbers of the lines inside them
     kind: str  # of the lines that begin them, in words
@@ -103,94 +101,76 @@ class Phases(NamedTuple):
         return sane_mark(current, total if total >= current else None, title)
 
 
-_Starts = dict[int, Start]  # by the number of the line
-_Enough = Callable[[dict[int, Phase]], bool]
-
-
-def _are_several(phases: dict[int, Phase]) -> bool:
-    return len(phases) > 1
-
-
-def _tell(phases: dict[int, Phase]) -> bool:
-    """One item that begins with "Phase 2:" may be a remark."""
-    return len(phases) > 1 or any(phase.word for phase in phases.values())
-
-
-def _carry_work(phases: dict[int, Phase]) -> bool:
-    return sum(phase.has_evidence for phase in phases.values()) > 1
-
-
-_LINES: tuple[tuple[str, Callable[[Line], Start | None], _Enough], ...] = (
-    ("headings", heading_start, bool),
-    ("in bold", bold_start, bool),
-    ("checkboxes", box_start, bool),
-    ("in a table", row_start, bool),
-    ("in a list", item_start, _tell),
+# The lines that begin phases: what they are called, where they stand, and how many of them are enough.
+_Kind: TypeAlias = tuple[str, dict[int, Start], int]
+_LINES: tuple[tuple[str, Callable[[Line], Start | None], int], ...] = (
+    ("as headings", heading_start, 1),
+    ("in bold", bold_start, 1),
+    ("as checkboxes", box_start, 1),
+    ("in a table", row_start, 1),
+    ("in a list", item_start, 2),  # one item that begins with "Phase 2:" may be a remark
 )
 
 
 def phases_of(lines: list[Line]) -> Phases:
     """The phases as headings, else as bold lines, checkboxes, rows of a table or items."""
-    kinds = [_by_noun(lines, kind, steps=False) for kind in _LINES]
-    kinds.insert(4, ("phases in a table", _by_number(numbered_rows(lines)), bool))
+    kinds = [_by_noun(lines, *kind, steps=False) for kind in _LINES]
+    kinds.insert(4, ("phases in a table", _by_line(numbered_rows(lines)), 1))
     return _phases_of(lines, kinds)
 
 
 def steps_of(lines: list[Line]) -> Phases:
     """The steps, for a plan without phases; and what is not so called, but carries boxes or a status."""
-    kinds = [_by_noun(lines, kind, steps=True) for kind in _LINES[:4]]
+    kinds = [_by_noun(lines, *kind, steps=True) for kind in _LINES[:4]]
     kinds += [
-        ("numbered headings", _by_number(numbered_headings(lines)), _are_several),
-        ("headings with boxes", _by_number(plain_headings(lines)), _carry_work),
-        ("bold items", _by_number(bold_items(lines)), _carry_work),
+        ("numbered headings", _by_line(numbered_headings(lines)), 2),
+        ("headings with boxes", _by_line(plain_headings(lines)), 2),
+        ("bold items", _by_line(bold_items(lines)), 2),
     ]
     return _phases_of(lines, kinds)
 
 
-def _by_number(starts: Iterator[tuple[Line, Start]]) -> _Starts:
+def _by_line(starts: Iterable[tuple[Line, Start]]) -> dict[int, Start]:
     return {line.number: start for line, start in starts}
 
 
 def _by_noun(
-    lines: list[Line], kind: tuple[str, Callable[[Line], Start | None], _Enough], *, steps: bool
-) -> tuple[str, _Starts, _Enough]:
+    lines: list[Line],
+    words: str,
+    start_at: Callable[[Line], Start | None],
+    least: int,
+    *,
+    steps: bool,
+) -> _Kind:
     """The lines of one kind, by the noun of the outermost headings, else of the most lines."""
-    words, start_at, is_enough = kind
     by_noun: dict[str, list[tuple[Line, Start]]] = {}
     for line in lines:
         if (start := start_at(line)) and start.is_step == steps:
             by_noun.setdefault(start.noun, []).append((line, start))
-    by_noun = {n: found for n, found in by_noun.items() if len(n) > 1 or len(found) > 1}
 
     def rank(noun: str) -> tuple[int, int, int]:
         found = by_noun[noun]
         return min(line.level for line, _ in found), len(noun) == 1, -len(found)
 
     best = min(by_noun, key=rank, default="")
-    named = (
-        f"{'step' if steps else 'phase'} {words}"
-        if words in {"headings", "checkboxes"}
-        else f"phases {words}"
-    )
+    starts = _by_line(by_noun.get(best, ()))
     return (
-        named,
-        _by_number(iter(by_noun.get(best, ()))),
-        _are_several if steps or len(best) == 1 else is_enough,
+        f"{'steps' if steps else 'phases'} {words}",
+        starts,
+        2 if steps or len(best) == 1 else least,
     )
 
 
-def _phases_of(lines: list[Line], kinds: list[tuple[str, _Starts, _Enough]]) -> Phases:
+def _phases_of(lines: list[Line], kinds: list[_Kind]) -> Phases:
     first: dict[int, Phase] = {}
     inside: set[int] = set()
     words = ""
-    for named, starts, is_enough in kinds:
-        if not starts:
-            continue
+    for named, starts, least in kinds:
         outside = [line for line in lines if line.number not in inside]
         phases, within = _phases_by(outside, starts)
         if first:
             _complete(first, phases)
-        elif is_enough(phases):
+        elif len(phases) >= least:
             first, inside, words = phases, within, named
     return Phases([first[number] for number in sorted(first)], frozenset(inside), words)
 
@@ -209,7 +189,7 @@ def _complete(phases: dict[int, Phase], others: dict[int, Phase]) -> None:
         phases.update({n: p for n, p in others.items() if n not in phases})
 
 
-def _phases_by(lines: list[Line], starts: _Starts) -> tuple[dict[int, Phase], set[int]]:
+def _phases_by(lines: list[Line], starts: dict[int, Start]) -> tuple[dict[int, Phase], set[int]]:
     """The phases that begin on these lines, and the numbers of the lines inside them."""
     phases: dict[int, Phase] = {}
     within: set[int] = set()

@@ -84,8 +84,6 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
 
 
 class _Plan:
-    """The parts of one plan."""
-
     def __init__(self, document: MarkdownFile, path: str, mtime: float) -> None:
         self.path, self.mtime, self.lines = path, mtime, document.lines
         self.folder = posixpath.dirname(path)

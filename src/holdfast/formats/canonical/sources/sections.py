@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.formats.canonical.sources import PlanPhase, statuses, values
 from holdfast.formats.canonical.sources.document import field_of
-from holdfast.formats.canonical.sources.phase_marks import stated_part
 from holdfast.formats.canonical.sources.starts import IS_LATER, IS_NO_WORK, Start, status_in_row
 from holdfast.formats.canonical.sources.words import Word
 from holdfast.formats.engine.markdown import Line
@@ -59,14 +58,12 @@ class Section:
         return {self.start.word, self.word}
 
     def holds(self, line: Line) -> bool:
-        """Whether a line below is about this."""
         ends = self.start.boundary
         if line.level or ends == "indent":
             return self.encloses(line)
         return ends == "heading" or line.item or self.encloses(line)
 
     def encloses(self, line: Line) -> bool:
-        """Whether a line is one step further in."""
         if line.level:
             return line.level > (self.line.level or _BELOW_HEADINGS)
         return line.indent > self.line.indent
@@ -79,7 +76,7 @@ class Section:
         self.gate_title = line if key == "gate" and not value else None
         if key == "gate" and not values.is_unfilled(value):
             self.gate = self.gate or value
-        elif key == "status" and line.checked is None and (word := stated_part(value)):
+        elif key == "status" and line.checked is None and (word := statuses.part_status(value)):
             self.word, self.worded = word, line
         if line.cells and (word := status_in_row(line.cells)):
             self.ticked_boxes += word == "completed"
@@ -198,7 +195,6 @@ class Phase:
 
     @property
     def boxes(self) -> tuple[int, int]:
-        """How many are ticked, and how many are not."""
         sections = self.sections
         return sum(part.ticked_boxes for part in sections), sum(
             part.open_boxes for part in sections
@@ -226,5 +222,4 @@ class Phase:
         )
 
     def line(self, word: Word) -> Line:
-        """The line that gives it this status."""
         return next(section.worded for section in self.sections if section.word == word)

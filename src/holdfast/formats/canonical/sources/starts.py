@@ -118,7 +118,9 @@ def bold_start(line: Line) -> Start | None:
     if tail.strip(" :") and not word:
         if start.name is None or tail[0] not in _BEGINS:
             return None
-        word = statuses.split_status(tail)[1] or statuses.clause_status(tail)
+        word = statuses.split_status(tail)[1] or statuses.first_status(
+            tail.strip(statuses.SEPARATORS)
+        )
     return start._replace(word=start.word or word, boundary="item" if line.item else "heading")
 
 
@@ -225,9 +227,9 @@ def plain_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
         yield line, Start(number, name, word=word)
 
 
-def _with_work(lines: list[Line]) -> dict[int, bool]:
+def _with_work(lines: list[Line]) -> set[int]:
     """The headings that carry boxes or a status, outside of boards and of what is no work, by number."""
-    found: dict[int, bool] = {}
+    found = set[int]()
     aside, heading = 0, None
     for line in lines:
         if line.level:
@@ -241,14 +243,13 @@ def _with_work(lines: list[Line]) -> dict[int, bool]:
             elif not aside:
                 heading = line
                 if statuses.split_status(line.text)[1]:
-                    found[line.number] = True
+                    found.add(line.number)
         elif heading and line.checked is not None:
-            found[heading.number] = True
+            found.add(heading.number)
     return found
 
 
 def is_column(line: Line) -> bool:
-    """Whether a heading is nothing but a status, as the column of a board is."""
     return bool(line.level and statuses.whole_status(line.text))
 
 

@@ -50,7 +50,6 @@ _GOES_ON = pattern(
     re.IGNORECASE,
 )
 _CLAUSE = pattern(rf"(?:^|[;,:.(|–—✅✔☑✓]|-\s)[\s{MARKS}]*{_DOING}\b", re.IGNORECASE)
-_CLAUSE_END = pattern(r"[.,;:(–—]|\s-\s")
 _OPTIONS = pattern(r"(?:(?<!\s)\s++|)(?:\||/|\bor\b)\s*+")
 _LONGEST_OPTION = 30
 # "Complete rewrite needed" is no status, "Complete since Monday" is one.
@@ -99,13 +98,11 @@ def spellings(table: Mapping[str, str]) -> list[str]:
 
 @cache
 def status_words() -> dict[str, Word]:
-    """Each spelling of each word of status."""
     return {word: status for status, table in STATUSES.items() for word in spellings(table)}
 
 
 @cache
 def nouns() -> dict[str, str]:
-    """Each noun, and whether it is called a phase or a step."""
     return dict.fromkeys(spellings(STEPS), "step") | dict.fromkeys(spellings(PHASES), "phase")
 
 
@@ -212,12 +209,6 @@ def ending_status(text: str) -> tuple[str, Word | None]:
     return text[: len(text) - len(match[0])], "in_progress"
 
 
-def clause_status(value: str) -> Word | None:
-    """The status that the first clause of a sentence is: "IN PROGRESS. Two of five are written"."""
-    clause = _CLAUSE_END.split(value.strip(SEPARATORS), maxsplit=1)[0]
-    return None if is_weak(clause) and not clause.isupper() else whole_status(clause)
-
-
 def behind_status(value: str) -> str:
     """What a status goes on to say behind its first word."""
     _, _, word, end = _beginning(value)
@@ -230,12 +221,10 @@ def is_weak(text: str) -> bool:
 
 
 def is_dates(text: str) -> bool:
-    """Whether a text is a date, or from when to when."""
     return len(text) <= _LONGEST_DATE and bool(_DATES.fullmatch(text))
 
 
 def without_status(name: str) -> str:
-    """A name without a status as its last word: "search partial"."""
     before, _, last = name.rpartition(" ")
     return before if before and last.lower() in status_words() else name
 
@@ -260,7 +249,6 @@ def _whole(text: str) -> Word | None:
 
 
 def _undated(text: str) -> str:
-    """A text without the date behind it."""
     end = text[-_LONGEST_DATE:]
     if not DIGIT.search(end):
         return text

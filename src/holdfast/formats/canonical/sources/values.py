@@ -78,7 +78,6 @@ def texts_of(value: Json) -> list[str]:
 
 
 def unique(items: Iterable[str], most: int = MOST_ITEMS) -> tuple[str, ...]:
-    """The items that say something, each once, where it first stood."""
     return tuple(dict.fromkeys(item for item in items if item))[:most]
 
 
@@ -135,7 +134,6 @@ def is_unfilled(value: str) -> bool:
 
 
 def template_name(path: str) -> str | None:
-    """The folder or file on a path whose name says that it is a template."""
     return next((part for part in path.split("/") if _TEMPLATE.fullmatch(part)), None)
 
 
@@ -156,7 +154,6 @@ _ROOTED = ("CLAUDE/", ".claude/")
 
 
 def _from_folder(text: str) -> str:
-    """A path without its @ and a leading ./."""
     path = text.strip().removeprefix("@")
     while path.startswith("./"):
         path = path[2:].lstrip("/")
