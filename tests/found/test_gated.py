@@ -399,3 +399,57 @@ def test_of_a_feature_without_a_usable_state_no_status_was_copied(
     message = compaction_cycle().message
     assert "01-requirements/status.json could not be read" in message
     assert "its last good copy is used" in message
+
+
+# Git.
+
+
+def committed(project: Project) -> None:
+    """A feature on a branch of its own, committed, on which the next session works."""
+    repository(project)
+    project.write(".gitignore", ".claude/\n")
+    project.git("add", ".gitignore")
+    project.git("commit", "-q", "-m", "Ignore what is personal")
+    project.git("switch", "-q", "-c", f"feature/{SLUG}")
+    begin(project)
+    project.git("add", "workflow")
+    project.git("commit", "-q", "-m", "[workflow] 01-requirements: Start")
+
+
+def test_a_feature_on_another_branch_vanished_without_a_word(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent that worked on it hears where it is; once the branch is merged without it, nothing."""
+    committed(holdfast_project)
+    assert "User Auth" in compaction_cycle().guidance
+    holdfast_project.git("switch", "-q", "main")
+    line = f"{FOLDER} is not on this branch, but on feature/{SLUG}, where it goes on"
+    for _ in range(2):  # our copies go with the folder
+        assert line in compaction_cycle().guidance
+    holdfast_project.git("switch", "-q", f"feature/{SLUG}")
+    assert line not in compaction_cycle().guidance
+    holdfast_project.git("rm", "-q", "-r", "workflow")
+    holdfast_project.git("commit", "-q", "-m", "[workflow] 05-documentation: Finalize")
+    holdfast_project.git("switch", "-q", "main")
+    holdfast_project.git("merge", "-q", f"feature/{SLUG}")
+    assert FOLDER not in compaction_cycle().guidance
+
+
+def test_an_older_state_came_back_by_git_without_a_word(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Told once, with the command that goes back to the later one."""
+    committed(holdfast_project)
+    holdfast_project.clock.advance(seconds=60)
+    walk(place(holdfast_project), *APPROVE_PHASE)
+    compaction_cycle()
+    later = read(holdfast_project)
+    holdfast_project.git("reset", "-q", "--hard")
+    guidance = compaction_cycle().guidance
+    line = f"{FOLDER}/workflow-state.json is older than it was: it had come to 02-architecture."
+    assert line in guidance
+    assert line not in compaction_cycle().guidance
+    command = guidance.partition("Where that is not meant: ")[2].partition(", then")[0]
+    subprocess.run(command.split(), cwd=holdfast_project.root, check=True)
+    assert read(holdfast_project) == later
+    assert "reconciled" in gate(holdfast_project, "reconcile")

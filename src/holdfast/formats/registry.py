@@ -26,10 +26,11 @@ def every() -> tuple[AnyFormat, ...]:
 
 
 def at(place: Place) -> tuple[AnyFormat, ...]:
-    """Those that may have a workflow at *place*, or had one that we have a copy of."""
+    """Those that may have a workflow at *place*, or had one that we have a copy of or this session worked on."""
     there = signs.formats_in(str(place.root), place.settings.plans, place.store.inputs)
     if place.planned or ledger.load(place.store).followed:  # plans that may lie anywhere
         there.add(GENERAL)
+    there |= {key.partition(":")[0] for key in place.own}
     return tuple(
         named(name)
         for name, paths in signs.SIGNS.items()

@@ -338,34 +338,6 @@ def test_after_going_back_the_snapshot_gone_back_to_is_the_last(project: Project
     assert auto(project) is None
 
 
-def test_of_the_automatic_ones_the_last_ten_are_kept(project: Project) -> None:
-    """With their entries; those that somebody asked for always stay."""
-    asked = [take(project)]
-    for number in range(3, 10):
-        work(project, number)
-        assert auto(project)
-    work(project, 10)
-    asked.append(take(project))
-    for number in range(11, 18):
-        work(project, number)
-        assert auto(project)
-    expected = ["checkpoint-001.json", *(f"checkpoint-{n:03}.json" for n in range(6, 17))]
-    assert set(asked) <= set(expected)
-    assert names(project) == entries(project) == expected
-
-
-def test_a_snapshot_of_another_tool_in_the_place_of_an_old_one_stays(project: Project) -> None:
-    """We removed ours, and it took the number."""
-    for number in range(3, 14):
-        work(project, number)
-        assert auto(project)
-    theirs = project.write(f"{FOLDER}/checkpoint-001.json", json.dumps(example()))
-    for number in range(14, 16):
-        work(project, number)
-        assert auto(project)
-    assert theirs.exists()
-
-
 @pytest.mark.parametrize("status", ["completed", "failed"])
 def test_nothing_is_taken_of_what_has_ended(status: str, project: Project) -> None:
     """There is nothing to go back to."""
@@ -428,24 +400,6 @@ def test_killed_while_taking_one(call: str, number: int, after: bool, project: P
     assert taken == f"checkpoint-{len(entries(project)):03}.json"
     latest = (project.root / FOLDER / "checkpoint.json").read_bytes()
     assert latest == (project.root / FOLDER / taken).read_bytes()
-
-
-@pytest.mark.parametrize(("call", "number", "after"), AROUND)
-def test_killed_while_an_automatic_one_takes_the_place_of_an_old_one(
-    call: str, number: int, after: bool, project: Project
-) -> None:
-    """A removed file loses its entry, too."""
-    asked = take(project)
-    for iteration in range(3, 13):
-        work(project, iteration)
-        assert auto(project)
-    work(project, 13)
-    killed(project, "FORMAT.save_due(hook, FORMAT.survey(hook), 5)", call, number, after=after)
-    change(project, unchanged)
-    assert names(project) == entries(project)
-    assert asked in names(project)
-    assert len(names(project)) == 11
-    is_whole(project)
 
 
 @pytest.mark.parametrize(("call", "number", "after"), AROUND)

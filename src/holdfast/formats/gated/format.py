@@ -20,19 +20,21 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from holdfast.errors import HoldfastError, IllegalMove, StateUnreadable
-from holdfast.files import together
+from holdfast.files import git, together
 from holdfast.files.regular import read_file
 from holdfast.files.store import LARGEST, Store
 from holdfast.files.together import Change
-from holdfast.formats.engine.document import encoded, iso_time, objections
+from holdfast.formats.engine.document import encoded, iso_time, moment, objections
 from holdfast.formats.engine.format import Changed, StateFormat
 from holdfast.formats.engine.loading import LoadedFile, Unusable
-from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
+from holdfast.formats.engine.workflow import Briefing, Place, Standing, Survey, Workflow
 from holdfast.formats.gated import briefing, files, moves
 from holdfast.formats.gated.files import Feature, FoundFeatures
 from holdfast.formats.gated.machine import Content, contradictions
 from holdfast.formats.gated.model import PHASES, State, StatusFile, has_status_shape
 from holdfast.formats.gated.reviews import Review
+from holdfast.records import ledger
+from holdfast.text.plaintext import one_line
 
 Move: TypeAlias = Callable[[Content, str], Content]
 
@@ -95,9 +97,17 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
 
     def notes(self, found: FoundFeatures) -> list[str]:
         return [
-            f"What can be rebuilt from the files of {folder.name!r}: holdfast gate recover"
-            for folder in found.lost
+            *(
+                f"What can be rebuilt from the files of {folder.name!r}: holdfast gate recover"
+                for folder in found.lost
+            ),
+            *_on_other_branches(found.place),
         ]
+
+    def save(self, found: FoundFeatures, survey: Survey) -> None:
+        reset = [*_reset(found)]  # asked before the copies are those of what is there now
+        super().save(found, survey)
+        ledger.tell_later(found.place.store, reset)
 
     # Telling.
 
@@ -257,6 +267,42 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
             sound = (phase for phase in PHASES if files.usable(feature.statuses[phase]))
             wrong += filter(None, (files.disagreement(feature, phase) for phase in sound))
         return wrong
+
+
+def _on_other_branches(place: Place) -> Iterator[str]:
+    """That a feature on which this session worked is not here, since another branch is checked out."""
+    for slug in sorted(files.slug_of(key) for key in place.own if key.startswith(files.key_of(""))):
+        path = f"{files.workspace(slug)}/{files.STATE}"
+        if place.store.exists(place.root / path):
+            continue
+        place.store.inputs.cannot_track()
+        asked = ("log", "-1", "--branches", "--not", "HEAD", "--source", "--format=%S", "--", path)
+        there = git.answer(str(place.root), *asked)
+        said = git.answer(str(place.root), "show", f"{there}:./{path}") if there else None
+        with contextlib.suppress(ValueError):  # no state, and so no feature
+            if there and said and not files.STATE_KIND.parse(said.encode()).over:
+                branch = one_line(there.removeprefix("refs/heads/"))
+                yield f"{files.workspace(slug)} is not on this branch, but on {branch}, where it goes on"
+
+
+def _reset(found: FoundFeatures) -> Iterator[str]:
+    """That an older state of a feature came back, as by `git reset --hard`, and where the later one is kept."""
+    store, stamp = found.place.store, found.place.stamp
+    for feature in found.entries:
+        copies = store.copies(feature.path)
+        later = files.STATE_KIND.good_copy(copies)
+        if not copies or not later or later.created_at != feature.state.created_at:
+            continue
+        last, now = moment(later.updated_at), moment(feature.state.updated_at)
+        if last and now and last > now:
+            kept = store.relative(
+                store.archive(f"{feature.slug}.json", stamp, copies.good.encode())
+            )
+            path = store.relative(feature.path)
+            yield (
+                f"{path} is older than it was: it had come to {later.current_phase}. Where that is not "
+                f"meant: cp {shlex.quote(kept)} {shlex.quote(path)}, then holdfast gate reconcile"
+            )
 
 
 def refuse_taken(store: Store, folder: Path) -> None:

@@ -3,9 +3,7 @@
 A checkpoint is three files that change as one: checkpoint-NNN.json, checkpoint.json, which is always
 the latest, and the state, which gets an entry for it. All three have the same bytes: the snapshot
 holds its own entry, so that a run that went back to it knows where it stands, also by `cp`, as the
-format's document does it. A number is never used twice. Of the checkpoints that hooks take before a
-compaction the last ones are kept; those that somebody asked for always. Which are which we note in our
-own folder.
+format's document does it. A number is never used twice.
 
 Going back changes the state alone, never the files of the project. The limits stay as they are, with
 what was used of them: money that was spent is spent, and what was allowed is allowed.
@@ -19,7 +17,6 @@ stay, because they are the agents'.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
@@ -38,55 +35,33 @@ from holdfast.formats.orchestrator.files import StateFile
 from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.formats.orchestrator.model import Checkpoint, State
 from holdfast.formats.orchestrator.moves import when
-from holdfast.records import ledger
-
-AUTOMATIC_KEPT = 10
-
-_AUTOMATIC = "automatic_checkpoints"  # in the notes of the run: their names
 
 
 def take(place: Place, task: str | None = None) -> Changed[StateFile]:
     """Take a checkpoint, of the current task unless another is named; its entry is the state's last."""
     with FORMAT.locked(place) as lines:
         run = FORMAT.run(place)
-        return Changed(_take(place, run, task), (*lines, *unreadable(place.store, [run], ())))
+        taken = take_of(place, run, task)
+        return Changed(taken, (*lines, *unreadable(place.store, [run], ())))
 
 
-def take_automatically(place: Place, run: StateFile) -> StateFile:
-    """Take one before a compaction, and remove what is not among the last ones; inside the lock."""
-    noted = ledger.notes_of(place.store, run.key).get(_AUTOMATIC)
-    known = noted if isinstance(noted, list) else []
-    names = [name for name in known if isinstance(name, str) and files.snapshot_number(name)]
-    gone, kept = names[: 1 - AUTOMATIC_KEPT], names[1 - AUTOMATIC_KEPT :]
-    taken = _take(place, run, gone=gone)
-    kept.append(taken.state.checkpoints[-1].state_snapshot)
-    # Killed before this, it counts as one that somebody asked for.
-    ledger.put_notes(place.store, run.key, lambda record: {**record, _AUTOMATIC: kept})
-    return taken
-
-
-def _take(
-    place: Place, run: StateFile, task: str | None = None, gone: Sequence[str] = ()
-) -> StateFile:
+def take_of(place: Place, run: StateFile, task: str | None = None) -> StateFile:
+    """Take a checkpoint of *run*; inside the lock."""
     store, folder, latest = place.store, place.root / files.FOLDER, place.root / files.LATEST
     name = files.snapshot_name(files.next_number(store, run.state))
-    after = _add_entry(run.state, iso_time(place.now), name, task, briefing.head(store), gone)
+    after = _add_entry(run.state, iso_time(place.now), name, task, briefing.head(store))
     # What somebody else keeps as the latest stays.
     copies = [folder / name, *(() if files.is_foreign(store, latest) else (latest,))]
-    removed = [folder / old for old in gone]
-    return FORMAT.put(place, run.path, after, run, copies=copies, gone=removed)
+    return FORMAT.put(place, run.path, after, run, copies=copies)
 
 
 @move(when(while_paused=True))
-def _add_entry(
-    state: State, at: str, name: str, task: str | None, sha: str | None, gone: Sequence[str]
-) -> None:
-    """Add the entry of the checkpoint *name*, and remove those of files that go."""
+def _add_entry(state: State, at: str, name: str, task: str | None, sha: str | None) -> None:
+    """Add the entry of the checkpoint *name*."""
     task = task or state.current_id
     entry = Checkpoint(timestamp=at, phase=state.phase, task=task, state_snapshot=name)
     entry.git_sha = sha  # set by itself, so that a null is written as well
-    kept = [known for known in state.checkpoints if known.state_snapshot not in gone]
-    state.checkpoints = [*kept, entry]
+    state.checkpoints = [*state.checkpoints, entry]
 
 
 # Going back.
@@ -153,7 +128,10 @@ def _snapshot(store: Store, which: str | None) -> StateFile:
                 hint="Take one: holdfast orchestrate checkpoint",
             )
         return last
-    path = _snapshot_path(store, which)
+    if which.isascii() and which.isdecimal():
+        which = files.snapshot_name(int(which[:9]))
+    is_name = files.is_state(f"{files.FOLDER}/{which}")
+    path = store.root / files.FOLDER / which if is_name else files.inside(store, store.root, which)
     if copy and path == copy.path:
         return copy
     if not path.exists():
@@ -163,15 +141,6 @@ def _snapshot(store: Store, which: str | None) -> StateFile:
     if isinstance(found, Unusable) or found.problems:
         raise error_of(found)
     return found
-
-
-def _snapshot_path(store: Store, which: str) -> Path:
-    """Of a number, the name of a snapshot, or a file of the project."""
-    if which.isascii() and which.isdecimal():
-        which = files.snapshot_name(int(which[:9]))
-    if files.is_state(f"{files.FOLDER}/{which}"):
-        return store.root / files.FOLDER / which
-    return files.inside(store, store.root, which)
 
 
 def _summary(state: State) -> dict[str, str]:

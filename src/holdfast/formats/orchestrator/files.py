@@ -142,27 +142,21 @@ def find_run(store: Store) -> StateFile | Unusable | None:
     there = KIND.read(store, path)
     if isinstance(there, StateFile):
         there.state.written = clock.from_mtime(there.mtime)
-    if not there.problems if isinstance(there, StateFile) else not there.is_ours:
+    if not (there.problems if isinstance(there, StateFile) else there.is_ours):
         return there
     snapshot = next(good_snapshots(store), None)
-    if snapshot is None or (isinstance(there, StateFile) and _is_newer(there, snapshot)):
+    if snapshot is None:
         return there
-    problems: tuple[str, ...]
     if isinstance(there, StateFile):
+        # Keys tell of two runs which is the later one.
+        is_newer = (there.key, there.mtime) >= (snapshot.key, snapshot.mtime)
+        if is_newer and there.raw != snapshot.raw:
+            return there
         problems, broken = there.problems, there.broken
     else:
         problems, broken = (there.reason,), there.kind == "broken"
     instead = snapshot.described
     return replace(snapshot, path=there.path, problems=problems, broken=broken, instead=instead)
-
-
-def _is_newer(copy: StateFile, snapshot: StateFile) -> bool:
-    if copy.raw == snapshot.raw:
-        return False
-    began, other = copy.created_at, snapshot.created_at
-    if began and other and began != other:  # the snapshot was left by another run
-        return began > other
-    return copy.mtime >= snapshot.mtime
 
 
 def copy_of_lost(store: Store) -> StateFile | None:

@@ -117,7 +117,7 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
         if self._checkpoint_due(found):
             from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415  # it uses FORMAT
 
-            found.entries = [checkpoints.take_automatically(found.place, found.entries[0])]
+            found.entries = [checkpoints.take_of(found.place, found.entries[0])]
 
     def _checkpoint_due(self, found: Found[StateFile]) -> bool:
         place = found.place
@@ -153,15 +153,13 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
         before: StateFile | None = None,
         *,
         copies: Iterable[Path] = (),
-        gone: Iterable[Path] = (),
     ) -> StateFile:
-        """Write *state*, with *copies* of the same bytes, and remove the files that are *gone*."""
+        """Write *state*, with *copies* of the same bytes."""
         store, was = place.store, before.state if before else None
         after = limits.updated(state, place.now)
         written: StateFile = self.written(place, path, after)
         changes = learnings.missing_in_log(store, *([was] if was else []), after)
         changes += [Change(copy, written.raw) for copy in copies]
-        changes += [Change(old, None) for old in gone]
         if before and before.broken:
             self.set_aside(place, path)
         together.write(store, self.name, [*changes, Change(path, written.raw)])
@@ -252,17 +250,10 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
 
     def beyond_types(self, state: State) -> Iterator[str]:
         yield from self._beyond(state)
-        done = [task.task for task in state.completed_tasks]
-        pending = [task.task for task in state.pending_tasks]
-        for where, ids in (("completed_tasks", done), ("pending_tasks", pending)):
-            first = {task: at for at, task in reversed(list(enumerate(ids)))}
-            for at, task in enumerate(ids):
-                if first[task] != at:
-                    yield f"{where}.{at}.task: expected an id of its own, found {quoted(task)} again"
-        ended = set(done)
-        for at, task in enumerate(pending):
-            if task in ended:
-                there = quoted(task)
+        done = {task.task for task in state.completed_tasks}
+        for at, task in enumerate(state.pending_tasks):
+            if task.task in done:
+                there = quoted(task.task)
                 yield f"pending_tasks.{at}.task: expected one that is not completed, found {there}"
 
 

@@ -353,14 +353,6 @@ class State(Document):
         through = (agent.iteration for agent in self.active_agents if self.is_through(agent))
         return 0 if not self.workers and count in through else count
 
-    def settle(self) -> None:
-        """Have nothing pending or at work that is completed."""
-        self.orchestrator.ralph_iteration = self.iteration
-        if len(self.agents) < len(self.active_agents):
-            self.active_agents = self.agents
-        if len(self.listed) < len(self.pending_tasks):
-            self.pending_tasks = self.listed
-
     def workers_on(self, task: str) -> list[Agent]:
         return [agent for agent in self.workers if agent.task == task]
 

@@ -31,10 +31,7 @@ _AFTER = {
 
 
 def when(*statuses: str, while_paused: bool = False) -> Callable[[State, str], None]:
-    """A guard: the run is in one of the *statuses*, or in any, and neither over nor paused.
-
-    A move of tasks begins with what is completed neither pending nor at work.
-    """
+    """A guard: the run is in one of the *statuses*, or in any, and neither over nor paused."""
 
     def guard(state: State, at: str) -> None:
         limits.count_time(state, at)
@@ -54,8 +51,6 @@ def when(*statuses: str, while_paused: bool = False) -> Callable[[State, str], N
             raise IllegalMove(
                 f"{state.name!r} is {status}, not {expected}", hint=_AFTER.get(status, "")
             )
-        if "executing" in statuses:
-            state.settle()
 
     return guard
 
@@ -71,8 +66,12 @@ def amount(parse: Callable[[str], A], text: str, what: str = "") -> A:
 
 
 def turn_to(state: State, task: PendingTask | None) -> None:
-    """Make *task* the current one, with its iterations; without one the phase is through."""
+    """Make *task* the current one, with its iterations; without one the phase is through.
+
+    What is completed is neither pending nor at work from then on.
+    """
     run = state.orchestrator
+    state.pending_tasks, state.active_agents = state.listed, state.agents
     if task is None:
         count = run.progress[1]
         run.current_task = f"{count}/{count}"

@@ -101,7 +101,8 @@ def iterate(state: State, _at: str, task: str | None = None) -> None:
             )
     for agent in agents:
         agent.iteration += 1
-    state.orchestrator.ralph_iteration += is_current
+    if is_current:
+        state.orchestrator.ralph_iteration = state.iteration + 1
 
 
 def _current(state: State) -> PendingTask:
@@ -154,7 +155,6 @@ def complete_task(
         success_criteria_met={**dict.fromkeys(met, True), **dict.fromkeys(unmet, False)},
     )
     state.completed_tasks = [*state.completed_tasks, entry]
-    state.pending_tasks, state.active_agents = state.listed, state.agents
     _add_cost(state, spent)
     if was_current:
         state.orchestrator.current_task = f"0/{state.orchestrator.progress[1]}"
