@@ -91,7 +91,6 @@ class Attempt(Open):
     reason: str | None = None
     started_at: Time = None
     completed_at: Time = None
-    emphasis: str | None = None  # what the next attempt has to concentrate on
     artifacts: dict[str, Any] = {}
 
 
@@ -159,13 +158,11 @@ class Step(Open):
     @property
     def emphasis(self) -> str | None:
         """What the attempt under way has to concentrate on, because the last one failed."""
-        if self.attempts is None or not self.attempt or self.status == "failed":
+        history = self.attempts.history if self.attempts and self.attempt else []
+        if self.status == "failed" or not (history and history[-1].reason):
             return None
-        history = self.attempts.history
-        last = history[-1] if history else None
-        if last is None or not (last.emphasis or last.reason):
-            return None
-        return last.emphasis or f"The attempt before failed: {last.reason}"
+        last = history[-1]
+        return f"Attempt {last.attempt} failed, so pay special attention to this: {last.reason}"
 
 
 _AT_MOST = Field(max_length=MOST_STEPS)

@@ -143,10 +143,9 @@ def resume(state: State, at: str, number: int | None = None) -> None:
     step = step_of(state, where_it_stopped(state) if number is None else number)
     _refuse_too_early(state, step)
     if number is not None or step.status in {"pending", "failed"}:
-        _reset_dependent(state, step.number)
-        for other in state.steps:
-            if other.status == "failed" or (other is step and step.status != "pending"):
-                _reset(state, other)
+        _reset_after(state, step.number)
+        if step.status != "pending":
+            _reset(state, step)
         begin(state, step, at)
     _settle(state, at)
 
@@ -304,10 +303,7 @@ def _fail(state: State, step: Step, at: str, reason: str) -> None:
     if attempts.current >= attempts.max:
         _close(tried, at, f"attempt {attempts.current} of {attempts.max} failed: {reason}")
         return
-    ended.emphasis = (
-        f"Attempt {attempts.current} failed, so pay special attention to this: {reason}"
-    )
-    _reset_dependent(state, tried.number)
+    _reset_after(state, tried.number)
     tried.error = None
     begin(state, tried, at)
 
@@ -317,7 +313,7 @@ def _close(step: Step, at: str, reason: str) -> None:
     step.completed_at = step.completed_at or at
 
 
-def _reset_dependent(state: State, number: int) -> None:
+def _reset_after(state: State, number: int) -> None:
     """What comes after *number* has to be done again."""
     for step in state.steps:
         if step.number > number and step.status != "pending":

@@ -115,7 +115,9 @@ def metrics(state: State) -> dict[str, Any]:
                 for step in steps
                 if step.started_at and step.completed_at
             ],
-            "retry_count": sum(map(_retries, steps)),
+            "retry_count": sum(
+                max(0, step.attempts.current - 1) for step in steps if step.attempts
+            ),
             "human_approval_time_seconds": sum(map(_waited, steps)),
             "agent_calls": sum(step.begun * defined(step).calls for step in steps),
             "parallel_executions": sum(step.begun * defined(step).parallel_calls for step in steps),
@@ -125,13 +127,6 @@ def metrics(state: State) -> dict[str, Any]:
 
 def _worked(step: Step) -> int:
     return (step.earlier_seconds or 0) + seconds(step.started_at, step.completed_at)
-
-
-def _retries(step: Step) -> int:
-    if step.attempts is None:
-        return 0
-    tried_again = sum(1 for attempt in step.attempts.history if attempt.emphasis)
-    return max(tried_again, step.attempts.current - 1)
 
 
 def _waited(step: Step) -> int:
