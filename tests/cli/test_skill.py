@@ -101,7 +101,7 @@ def test_steps_without_a_checkpoint(holdfast_project: Project) -> None:
             {"name": "b", "status": "pending", "steps": ["one", "two"]},
         ]},
     })  # fmt: skip
-    assert "phase 2/2 (b)" in skill(holdfast_project, "phase", "start", "b")
+    assert "phase 2/2 (b)" in skill(holdfast_project, "phase", "complete")
     assert "Phase b: two (1 of 2 steps left)" in skill(holdfast_project, "checkpoint", "one")
     assert "Phase b: go on" in skill(holdfast_project, "checkpoint", "two")
 

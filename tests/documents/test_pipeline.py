@@ -232,7 +232,10 @@ def test_after_the_last_attempt_a_person_resumes(
     assert (attempts["current"], attempts["max"]) == (4, 6)
     guidance = compaction_cycle().guidance
     assert "- attempts that failed: 1: reason 1; 2: reason 2; 3: reason 3" in guidance
-    assert ", compliance_echo. Attempt 3 failed, so pay special attention to this: reason 3\n" in guidance
+    assert (
+        ", compliance_echo. Attempt 3 failed, so pay special attention to this: reason 3\n"
+        in guidance
+    )
     pipeline(holdfast_project, "update", "4", "--status", "completed")
     history = state(holdfast_project)["generation"]["steps"][3]["attempts"]["history"]
     assert [one["attempt"] for one in history] == [1, 2, 3, 4]

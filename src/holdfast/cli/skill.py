@@ -314,14 +314,18 @@ def _findings(_: click.Context, __: click.Parameter, values: Sequence[str]) -> d
 
 
 _PASSED = click.option("--passed/--failed", default=None, help="The result.")
-_PHASE = click.argument("phase", required=False)
 _NUMBER = click.argument("number", type=Whole(1), required=False)
 _COMMIT = click.option("--commit", metavar="SHA", help="The commit.")
 _REASON = click.argument("reason")
 
 MOVES = (
-    Move("phase start", moves.start_phase, "advanced", _PHASE),
-    Move("phase complete", moves.complete_phase, "advanced", _PHASE, _COMMIT),
+    Move(
+        "phase complete",
+        moves.complete_phase,
+        "advanced",
+        click.argument("phase", required=False),
+        _COMMIT,
+    ),
     Move(
         "checkpoint",
         moves.record_checkpoint,

@@ -173,7 +173,7 @@ def test_what_was_committed_goes_on_globally_and_the_session_with_what_is_new(
         commit(project)
     new = "generation-new-20251110-170000"
     put(project, new, NAME)
-    assert sessions.find(place(project), NAME).is_open
+    assert next(one for one in sessions.every(place(project)) if one.name == NAME).is_open
     assert [file.name for file in sessions.commit(place(project), NAME)[0]] == [new]
     assert indexes_are_true(project)
 

@@ -96,10 +96,6 @@ class AnyMoves(RuleBasedStateMachine):
                 self.make(tasks.complete_task, number)
             self.make(moves.complete_phase)
 
-    @rule(name=st.sampled_from([None, "green", "b", "verification"]))
-    def start_phase(self, name: str | None) -> None:
-        self.make(moves.start_phase, name)
-
     @rule(commit=st.sampled_from([None, "abc"]))
     def complete_phase(self, commit: str | None) -> None:
         self.make(moves.complete_phase, commit=commit)
@@ -280,7 +276,7 @@ def test_a_block_tells_its_reason_and_stops_everything() -> None:
     """Until it is out of the way."""
     state = moves.block(walked(), at(6), "waiting for a token")
     assert (state.workflow.status, state.phase and state.phase.status) == ("blocked", "blocked")
-    for move in (moves.complete_phase, moves.start_phase, tasks.start_task, tasks.next_cycle):
+    for move in (moves.complete_phase, tasks.start_task, tasks.next_cycle):
         with pytest.raises(IllegalMove, match="waiting for a token") as caught:
             move(state, at(7))
         assert "unblock" in caught.value.hint
@@ -339,7 +335,6 @@ FORBIDDEN: list[tuple[str, list[Callable[..., State]], Callable[..., State], str
     ("tdd", [CONFIRM, NEXT, PASS, NEXT, NEXT], tasks.next_cycle, "'commit' of this cycle"),
     ("tdd", [], partial(tasks.record_tests, passed=True, failing=["x"]), "no failing test: x"),
     ("tdd", [], partial(moves.complete_phase, phase="green"), "is 'red', not 'green'"),
-    ("tdd", [], moves.start_phase, "phase 'red' is in progress"),
     ("dev", [], tasks.next_cycle, "no test-driven cycles"),
     ("dev", [], BEGIN, "tasks are worked on in 'task_execution'"),
     ("dev", [NEXT, NEXT], NEXT, "open tasks: 1, 2"),

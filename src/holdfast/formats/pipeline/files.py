@@ -189,27 +189,15 @@ class Row(NamedTuple):
     updated_at: Any
     ended_at: Any
     last_activity: str | None
-    current_step: int
-    progress_percentage: int
+    current: int
+    progress: int
     committed_from_session: str | None
     failure: str
 
     @classmethod
     def of_state(cls, state: State) -> Row:
-        last, ended = state.last_activity, state.completed_at or state.cancelled_at
-        return cls(
-            workflow_type=state.workflow_type,
-            status=state.status,
-            session_name=state.session_name,
-            created_at=state.created_at,
-            updated_at=state.updated_at,
-            ended_at=ended or state.updated_at,
-            last_activity=last.isoformat() if last else None,
-            current_step=state.current,
-            progress_percentage=state.progress,
-            committed_from_session=state.committed_from_session,
-            failure=state.failure,
-        )
+        """What the state has under these names."""
+        return cls(*(getattr(state, name) for name in cls._fields))
 
 
 @dataclass(frozen=True)

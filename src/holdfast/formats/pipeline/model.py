@@ -7,7 +7,6 @@ section that holds them is named after the workflow's type, built in or defined 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -284,11 +283,16 @@ class State(Document):
         return f"failed{where}{f': {step.error}' if step and step.error else ''}"
 
     @property
-    def last_activity(self) -> datetime | None:
+    def ended_at(self) -> Any:
+        return self.completed_at or self.cancelled_at or self.updated_at
+
+    @property
+    def last_activity(self) -> str | None:
         """The latest time that the file states."""
         times = [self.created_at, self.updated_at, self.completed_at, self.cancelled_at]
         times += [time for step in self.steps for time in (step.started_at, step.completed_at)]
-        return max((at for time in times if (at := moment(time))), default=None)
+        last = max((at for time in times if (at := moment(time))), default=None)
+        return last.isoformat() if last else None
 
     # By the definition.
 

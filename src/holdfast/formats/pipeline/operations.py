@@ -268,8 +268,8 @@ def list_workflows(
             "workflow_id": file.name,
             "workflow_type": file.row.workflow_type,
             "status": file.row.status,
-            "current_step": file.row.current_step,
-            "progress_percentage": file.row.progress_percentage,
+            "current_step": file.row.current,
+            "progress_percentage": file.row.progress,
         }
         for file in filter(matches, found.ordered)
     ]

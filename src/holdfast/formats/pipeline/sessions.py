@@ -54,12 +54,11 @@ class PipelineSession(NamedTuple):
 
 
 def every(place: Place) -> list[PipelineSession]:
-    return [_session(place, name) for name in files.session_names(place.store)]
-
-
-def find(place: Place, name: str) -> PipelineSession:
-    _location(place.store, name)
-    return _session(place, name)
+    there = {name: FORMAT.at(place, Location(name)) for name in files.session_names(place.store)}
+    return [
+        PipelineSession(name, tuple(file for file in found if isinstance(file, StateFile)))
+        for name, found in there.items()
+    ]
 
 
 def active(place: Place, wanted: str | None) -> str | None:
@@ -95,11 +94,6 @@ def _location(store: Store, name: str) -> Location:
             f"there is no session {name!r}", hint=f"There is {shown}." if there else create_it
         )
     return Location(name)
-
-
-def _session(place: Place, name: str) -> PipelineSession:
-    there = FORMAT.at(place, Location(name))
-    return PipelineSession(name, tuple(file for file in there if isinstance(file, StateFile)))
 
 
 # Committing.

@@ -239,22 +239,6 @@ def enter(state: State, phase: Phase, at: str) -> None:
 
 
 @move(unblocked)
-def start_phase(state: State, at: str, phase: str | None = None) -> None:
-    """Begin the next phase, where none is in progress."""
-    waiting = _in(state, "pending")
-    for busy in _in(state, "in_progress"):
-        raise IllegalMove(
-            f"phase {busy.name!r} is in progress",
-            hint="Complete it first: holdfast skill phase complete",
-        )
-    if not waiting:
-        raise IllegalMove("no phase is left", hint="Complete the workflow: holdfast skill complete")
-    if phase is not None and phase != waiting[0].name:
-        raise IllegalMove(f"{phase!r} is not the next phase", hint=f"Next: {waiting[0].name!r}.")
-    enter(state, waiting[0], at)
-
-
-@move(unblocked)
 def complete_phase(
     state: State, at: str, phase: str | None = None, *, commit: str | None = None
 ) -> None:
@@ -267,7 +251,7 @@ def complete_phase(
         cycle = "Start another cycle: holdfast skill tdd next. " if current.name == "commit" else ""
         hint = f"{cycle}End the workflow: holdfast skill complete"
         raise IllegalMove(f"phase {current.name!r} is completed", hint=hint)
-    # One that a hand has completed only lacks that the next one begins.
+    # One that was completed by hand only lacks that the next one begins.
     if current.status != "completed":
         lacking, hint = missing(state, current)
         if lacking:
