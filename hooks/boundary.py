@@ -26,7 +26,7 @@ def guard(event: str, run: Callable[[], T], failed: Callable[[Decision], T]) -> 
     except HoldfastError as error:
         return failed(replies.failed(event, error.cause))
     except Exception as error:  # noqa: BLE001  # the promise above
-        decision = replies.failed(event, f"{type(error).__name__} (see holdfast log)")
+        decision = replies.failed(event, f"{type(error).__name__} (see holdfast log --hooks)")
         decided = f"failed: {type(error).__name__}: {error}"
         # Where it went wrong, innermost first: file names and lines, no values.
         frames = reversed(traceback.extract_tb(error.__traceback__))

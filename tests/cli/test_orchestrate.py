@@ -331,7 +331,7 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("arguments", [["status"], ["task-start"], ["locks"], ["agent", "list"]])
+@pytest.mark.parametrize("arguments", [["status"], ["task-start"], ["locks"]])
 def test_a_command_looks_at_the_run_alone(arguments: list[str], run: Project) -> None:
     """No other format is loaded, and neither CLAUDE.local.md nor a plan is read."""
     run.declare("Something else")

@@ -224,21 +224,22 @@ def test_failed_resumed_and_cancelled(generation: Project) -> None:
     assert answered(generation, "resume", workflow_id)["resumed_from_step"] == 1
     told = pipeline(generation, "cancel", workflow_id, "--reason", "enough")
     assert told.splitlines() == [
-        f"Workflow cancelled: {workflow_id}",
+        f"Workflow cancelled: {workflow_id}, phase 1/7 (File Check), cancelled. Next: Workflow is cancelled: enough. "
+        f"resume it: resume_workflow, or holdfast pipeline resume {workflow_id}",
         f"  removed, as it was empty: workspace/generation-runs/{workflow_id}",
     ]
     assert "is cancelled already" in refused(generation, "pipeline", "cancel", workflow_id)
 
 
 def test_metrics_and_the_log(waiting: Project) -> None:
-    """In words, and as JSON."""
-    measured = answered(waiting, "metrics")["workflow_metrics"]
+    """As JSON, and in words."""
+    measured = json.loads(pipeline(waiting, "metrics"))["workflow_metrics"]
     assert [each["step"] for each in measured["step_times"]] == [1, 2]
-    assert "  agent calls: 3" in pipeline(waiting, "metrics")
-    entries = json.loads(pipeline(waiting, "log", "--json"))
+    assert measured["agent_calls"] == 3
+    entries = json.loads(waiting.run("log", "--json", session=HERE).stdout)
     assert [each["event"] for each in entries] == ["start", *["update"] * 5]
     assert entries[0]["by"] == "holdfast pipeline start"
-    assert len(pipeline(waiting, "log").splitlines()) == 6
+    assert len(waiting.run("log", session=HERE).stdout.splitlines()) == 6
 
 
 def test_the_general_commands_on_it(waiting: Project) -> None:

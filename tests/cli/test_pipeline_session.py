@@ -57,8 +57,8 @@ def test_a_session_from_its_beginning_to_its_commit(holdfast_project: Project) -
     assert entry["state_file"] == GLOBAL.state(workflow_id)
     section = json_of(project, GLOBAL.state(workflow_id))["generation"]
     assert section["artifacts"]["working_dir"] == GLOBAL.run("generation", workflow_id)
-    events = [line["event"] for line in ask(project, "log", "-w", workflow_id)]
-    assert events == ["start", "commit"]
+    log = json.loads(project.run("log", "-w", workflow_id, "--json").stdout)
+    assert [line["event"] for line in log] == ["start", "commit"]
     assert "nothing to commit" in refused(project, "session", "commit", "draft")
     project.run("pipeline", "session", "cancel", "draft", "--yes")
     assert ask(project, "list")["total"] == 1

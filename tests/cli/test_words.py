@@ -199,3 +199,31 @@ def test_a_word_is_the_command_of_the_group(holdfast_project: Project) -> None:
     told = json.loads(holdfast_project.run("done", "--json", session=HERE).stdout)
     assert told["success"]
     assert "Workflow approved" in holdfast_project.run("pipeline", "approve", session=HERE).stdout
+
+
+LOGGED = {
+    "skill": (DEV, "phase_started"),
+    "gated": (["done"], "submitted"),
+    "orchestrator": (["approve", "next", "done"], "task completed"),
+    "pipeline": (["done"], "update"),
+}
+
+
+@pytest.mark.parametrize("form", LOGGED)
+def test_the_log_is_that_of_the_workflow(
+    form: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """With --hooks it is that of the hooks, as for a workflow whose format keeps no events."""
+    before, event = LOGGED[form]
+    begin(holdfast_project, form, *before)
+    compaction_cycle(session=HERE)
+    shown = holdfast_project.run("log", session=HERE).stdout
+    told = json.loads(holdfast_project.run("log", "--json", session=HERE).stdout)
+    assert f"UTC  {event}: " in shown
+    assert event in [entry["event"] for entry in told]
+    assert (
+        len(json.loads(holdfast_project.run("log", "-n", "1", "--json", session=HERE).stdout)) == 1
+    )
+    assert "PreCompact" in holdfast_project.run("log", "--hooks", session=HERE).stdout
+    begin(holdfast_project, "canonical")
+    assert "PreCompact" in holdfast_project.run("log", "-w", "Pages", session=HERE).stdout

@@ -127,7 +127,7 @@ def test_an_intervention_of_the_example_by_command(run: Project) -> None:
     assert told["auto_fixes_applied"] == 0
 
 
-@pytest.mark.parametrize("command", [["status"], ["agent", "list"], ["locks"]])
+@pytest.mark.parametrize("command", [["status"], ["locks"]])
 def test_a_query_writes_nothing(command: list[str], run: Project) -> None:
     """Neither the state nor anything beside it."""
     folder = run.root / ".claude"

@@ -139,7 +139,7 @@ def test_a_held_lock_does_not_cost_the_restore(dev: Project, compaction_cycle: C
     assert time.monotonic() - begun < 3 * HOOK_WAIT, "each event waits once at most"
     assert "Task 1/2 - Add login, RED phase" in guidance
     assert told_in_history(only_state(dev), COMPACTED) == 0
-    assert "not noted in its history" in dev.run("log").stdout
+    assert "not noted in its history" in dev.run("log", "--hooks").stdout
 
 
 def test_a_damaged_state_is_restored_and_not_written(

@@ -224,29 +224,6 @@ def validate(app: App, as_json: bool, name: str | None) -> None:
         sys.exit(1)
 
 
-@gate.command()
-@click.option("--dry-run", is_flag=True, help="Show what would be corrected.")
-@workflow_option
-@committing("Reconcile the state files")
-@pass_app
-def reconcile(app: App, dry_run: bool, name: str | None, commit: str | None) -> None:
-    """Bring each status.json in line with workflow-state.json."""
-    view = app.look(FORMAT.name) if dry_run else writing(app)
-    place, feature = view.place, feature_meant(app, view, name)
-    if dry_run:
-        files.reconciled(feature, "")  # refused if no file is usable
-        for line in files.disagreements(feature) or ("The files agree.",):
-            say(one_line(line))
-        return
-    to_commit = commit_to_make(place, feature.slug, commit)
-    changed = FORMAT.reconcile(place, feature.key)
-    for line in changed.lines or ("The files agree.",):
-        say(one_line(line))
-    if changed.lines:
-        tell_now(view, changed.entry, "reconciled")
-    to_commit.make(place, changed.entry)
-
-
 # Begin.
 
 
@@ -451,6 +428,11 @@ _COMPLETED = "completed. To publish its docs: holdfast gate finalize"
 _CANCELLED = "cancelled. Its files were kept"
 
 
+def _reconcile(content: Content, _: str) -> Content:
+    """Bring each status.json in line with workflow-state.json, also one that cannot be read."""
+    return content
+
+
 def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
     summary = given.pop("commit")
     _read_texts(move, given)
@@ -464,7 +446,10 @@ def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
             documents.refuse_unwritten(view.place.store, feature.folder, after.phase)
         return after
 
-    changed = FORMAT.change(view.place, feature.key, step)
+    if move.step is _reconcile:  # which every move does first, if all files can be read
+        changed = FORMAT.reconcile(view.place, feature.key)
+    else:
+        changed = FORMAT.change(view.place, feature.key, step)
     if changed.entry.state.over:
         say(f"Workflow {changed.entry.name!r} is {move.verb}")
         for line in changed.lines:
@@ -508,6 +493,7 @@ MOVES = (
     _move("escalate", moves.escalate, "escalated", "Escalate", *_TEXT),
     _move("guide", moves.guide, "guided", "Give guidance", *_TEXT, _BY),
     _move("override", moves.override, "advanced", "Override the escalation", _BY),
+    _move("reconcile", _reconcile, "reconciled", "Reconcile the state files"),
     _move("complete", moves.complete, _COMPLETED, "Complete the workflow", _PR),
     _move("cancel", moves.cancel, _CANCELLED, "Cancel the workflow"),
 )

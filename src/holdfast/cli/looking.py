@@ -19,6 +19,7 @@ from holdfast.cli.app import (
     say,
     say_aside,
     workflow_name,
+    workflow_option,
 )
 from holdfast.cli.terminal import put
 from holdfast.clock import local
@@ -341,10 +342,16 @@ def inspect(ctx: click.Context, file: Path, as_json: bool) -> None:
 @click.option(
     "-n", "--last", type=Whole(1), default=20, show_default=True, help="How many to show."
 )
+@click.option("--hooks", is_flag=True, help="Show what the hooks did here.")
+@workflow_option
 @pass_app
-def log(app: App, as_json: bool, last: int) -> None:
-    """Show this project's hook log."""
+def log(app: App, as_json: bool, last: int, hooks: bool, name: str | None) -> None:
+    """Show what happened to the workflow, if its format keeps that; else what the hooks did here."""
     view = app.look()
+    events = None if hooks else _history(app, view, name)
+    if events is not None:
+        _print_events(events[-last:], as_json=as_json)
+        return
     records = list(hooklog.read(app.surroundings.state_dir, view.root))[-last:]
     for line in hooklog.passed_over(app.surroundings.state_dir, view.root):
         say_aside(line)
@@ -358,3 +365,28 @@ def log(app: App, as_json: bool, last: int) -> None:
         reasons = record.get("why")
         for reason in reasons if isinstance(reasons, list) else ():
             terminal.line(f"      {one_line(str(reason))}")
+
+
+def _history(app: App, view: ProjectView, name: str | None) -> list[dict[str, Any]] | None:
+    """The events of the workflow, oldest first; None where there is none, or its format keeps no events."""
+    if not name and view.choice().chosen is None:
+        return None
+    workflow = app.meant(view, name)
+    form = registry.format_of(workflow)
+    entry = form.look(view.place).find(workflow.key)
+    return form.history(view.place, entry) if entry else None
+
+
+def _print_events(events: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        dump(events)
+        return
+    for event in events:
+        details = [
+            f"{key} {as_text(value)}"
+            for key, value in event.items()
+            if key not in {"at", "event"} and value not in (None, "", [], {})
+        ]
+        terminal.line(
+            f"{local(str(event['at']))}  {event['event']}: {one_line(', '.join(details))}"
+        )

@@ -355,26 +355,6 @@ def status(app: App, as_json: bool, name: str | None) -> None:
     signal_stop(view.place, state)
 
 
-@agent.command("list")
-@json_option
-@workflow_option
-@pass_app
-def list_agents(app: App, as_json: bool, name: str | None) -> None:
-    """List the agents at work, and which of them are stale."""
-    view, _, state = _look(app, name)
-    now, agents = view.place.now, tasks.agents_seen(view.place.store, state)
-    if as_json:
-        found = [(seen.agent.model_dump(), seen.heard, seen.is_stale(now)) for seen in agents]
-        dump([{**agent, "heard": heard, "stale": stale} for agent, heard, stale in found])
-        return
-    if not agents:
-        say("No agent is at work.")
-    for seen in agents:
-        remark = seen.remark(now)
-        style = terminal.WARNING if remark else terminal.PLAIN
-        put(remark or seen.agent.status.replace("_", " "), lead=f"{seen.described}: ", style=style)
-
-
 # Checkpoints and the archive.
 
 
@@ -411,7 +391,7 @@ def restore(app: App, which: str | None, yes: bool) -> None:
     restored = checkpoints.restore(view.place, str(way.snapshot.path))
     details = []
     if restored.entry.state.active_agents:
-        details.append("its agents may be gone; check: holdfast orchestrate agent list")
+        details.append("its agents may be gone; see holdfast status")
     git = briefing.way_back(view.place.store, way.sha)
     tell_now(view, restored, "restored", *details, *([git] if git else []))
 

@@ -27,15 +27,14 @@ from holdfast.cli.app import (
     workflow_name,
     workflow_option,
 )
-from holdfast.cli.terminal import fixed, line, put
+from holdfast.cli.terminal import fixed, put
 from holdfast.cli.words import IN_RECORD, Word
 from holdfast.errors import IllegalMove, NoSuchWorkflow
 from holdfast.files.store import Store
-from holdfast.formats.engine.workflow import Place, Workflow
+from holdfast.formats.engine.workflow import Place
 from holdfast.formats.pipeline import (
     definitions,
     files,
-    logs,
     operations,
     progress,
     sessions,
@@ -80,24 +79,7 @@ def _meant(app: App, view: ProjectView, name: str | None) -> str:
             return files.find(view.place.store, name).name
         except NoSuchWorkflow:
             pass
-    try:
-        return app.meant(view, name, FORMAT.name).name
-    except NoSuchWorkflow as error:
-        given_up = [workflow.name for workflow in view.workflows if _is_given_up(workflow)]
-        if name or not given_up:
-            raise
-        hint = f"Resume one that has ended: holdfast pipeline resume {given_up[0]}"
-        raise NoSuchWorkflow(error.cause, hint=hint) from error
-
-
-def _is_given_up(workflow: Workflow) -> bool:
-    """Whether it was cancelled, or has failed."""
-    return workflow.format == FORMAT.name and workflow.briefing.status in {"cancelled", "failed"}
-
-
-def _look(app: App, name: str | None) -> tuple[Place, str]:
-    view = app.look(FORMAT.name)
-    return view.place, _meant(app, view, name)
+    return app.meant(view, name, FORMAT.name).name
 
 
 def _tell_now(
@@ -204,6 +186,11 @@ def _resume(place: Place, workflow_id: str, from_step: int | None) -> Any:
     return operations.resume_workflow(place, workflow_id, from_step)
 
 
+def _cancel(place: Place, workflow_id: str, reason: str | None) -> Any:
+    """Cancel a workflow. Its artefacts are kept, so it can be resumed."""
+    return operations.cancel_workflow(place, workflow_id, reason)
+
+
 def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
     as_json = given.pop("as_json")
     view = app.change_several(FORMAT)
@@ -260,26 +247,16 @@ MOVES = (
         json_option,
         which=workflow_name(),
     ),
+    Move(
+        "cancel",
+        _cancel,
+        "cancelled",
+        click.option("--reason", help="Why."),
+        json_option,
+        which=workflow_name(),
+    ),
 )
 add_moves(pipeline, MOVES, _run)
-
-
-@pipeline.command()
-@workflow_name()
-@click.option("--reason", help="Why.")
-@json_option
-@pass_app
-def cancel(app: App, name: str | None, reason: str | None, as_json: bool) -> None:
-    """Cancel a workflow. Its artefacts are kept, so it can be resumed."""
-    view = app.change_several(FORMAT)
-    workflow_id = _meant(app, view, name)
-    answer = operations.cancel_workflow(view.place, workflow_id, reason)
-    if as_json:
-        dump(answer)
-        return
-    say(f"Workflow cancelled: {workflow_id}")
-    for note in answer.get("notes", ()):
-        say(f"  {one_line(note)}")
 
 
 @pipeline.command("list")
@@ -304,39 +281,13 @@ def list_all(app: App, /, as_json: bool, **wanted: Any) -> None:
 
 
 @pipeline.command()
-@json_option
 @workflow_option
 @pass_app
-def metrics(app: App, as_json: bool, name: str | None) -> None:
-    """Show step times, attempts and agent calls."""
-    place, workflow_id = _look(app, name)
-    answer = progress.metrics(files.find(place.store, workflow_id).state)
-    if as_json:
-        dump(answer)
-        return
-    measured = answer["workflow_metrics"]
-    say(one_line(measured.pop("workflow_id")))
-    for step in measured.pop("step_times"):
-        say(f"  step {step['step']}: {step['duration_seconds']} s")
-    for figure, value in measured.items():
-        say(f"  {figure.replace('_', ' ')}: {value}")
-
-
-@pipeline.command()
-@json_option
-@workflow_option
-@pass_app
-def log(app: App, as_json: bool, name: str | None) -> None:
-    """Show the workflow's event log, oldest first."""
-    place, workflow_id = _look(app, name)
-    entries = logs.read(place.store, workflow_id)
-    if as_json:
-        dump(entries)
-        return
-    for entry in entries:
-        facts = {key: value for key, value in entry.items() if key not in {"time", "event"}}
-        details = ", ".join(f"{key} {value}" for key, value in facts.items())
-        line(one_line(f"{entry.get('time')} {entry.get('event')}: {details}"))
+def metrics(app: App, name: str | None) -> None:
+    """Print step times, attempts and agent calls, as JSON."""
+    view = app.look(FORMAT.name)
+    file = files.find(view.place.store, _meant(app, view, name))
+    dump(progress.metrics(file.state))
 
 
 @pipeline.command()

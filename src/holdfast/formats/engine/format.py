@@ -128,6 +128,10 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         """Further warnings for the person, one line each."""
         return []
 
+    def history(self, place: Place, entry: E) -> list[dict[str, Any]] | None:
+        """What happened to *entry*, oldest first, each with "at" and "event"; None if nothing keeps it."""
+        return None
+
     def touch_move(self, state: S, _at: str, /) -> S:
         """The move made when a workflow is resumed; rewriting it may be enough."""
         return state

@@ -221,6 +221,17 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
             )
         return files.read(store, folder)
 
+    def history(self, _: Place, entry: Feature) -> list[dict[str, Any]]:
+        events = list[dict[str, Any]]()
+        for phase in PHASES:
+            status = entry.status(phase)
+            for noted in status.history if status else ():
+                if isinstance(noted, dict):
+                    rest = {key: noted.get(key) for key in ("iteration", "result")}
+                    when, event = noted.get("timestamp"), noted.get("action")
+                    events.append({"at": when, "event": event, "phase": phase, **rest})
+        return sorted(events, key=lambda event: str(event["at"]))
+
     touch_move = staticmethod(moves.touch)
 
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:

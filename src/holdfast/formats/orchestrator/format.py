@@ -168,6 +168,20 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
             tasks.note_signs(store, was, after, place.now)
         return written
 
+    def history(self, _: Place, entry: StateFile) -> list[dict[str, Any]]:
+        state, events = entry.state, list[dict[str, Any]]()
+        for event, when, noted in (
+            ("task completed", "completed", state.completed_tasks),
+            ("milestone", "completed", state.milestones),
+            ("checkpoint", "timestamp", state.checkpoints),
+            ("learning", "timestamp", state.learnings),
+            ("intervention", "timestamp", state.supervisor.interventions),
+        ):
+            for item in noted:
+                details = item.model_dump()
+                events.append({"at": details.pop(when), "event": event, **details})
+        return sorted(events, key=lambda event: str(event["at"]))
+
     def complete(self, place: Place, workflow: Workflow) -> tuple[str, ...]:
         changed = self.change(place, workflow.key, moves.complete)
         archive = "Archive it with: holdfast orchestrate archive"

@@ -177,6 +177,10 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
                 entries = (files.index_entry(place.store, file) for file in there)
                 update_index(place, path, entries, list_field="workflows", id_field="workflow_id")
 
+    def history(self, place: Place, entry: StateFile) -> list[dict[str, Any]]:
+        lines = logs.read(place.store, entry.name)
+        return [{"at": line.pop("time", None), **line} for line in lines]
+
     touch_move = staticmethod(moves.touch)
 
     def owns(self, path: str) -> bool:

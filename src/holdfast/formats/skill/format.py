@@ -125,6 +125,9 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
             moves.refuse_ended(twin.state)
         return entry
 
+    def history(self, _: Place, entry: StateFile) -> list[dict[str, Any]]:
+        return entry.state.history
+
     touch_move = staticmethod(moves.touch)
 
     def follow(self, place: Place, before: StateFile, after: StateFile, *_: Any) -> None:

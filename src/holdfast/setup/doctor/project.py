@@ -209,7 +209,7 @@ def _log(view: ProjectView) -> Iterator[Finding]:
         last = failed[-1]
         what = f"{len(failed)} of the last {len(runs)} hooks here failed"
         cause = one_line(f"{last.get('event')} at {last.get('at')}: {last.get('decided')}", 300)
-        yield Finding("log", "note", what, cause, "holdfast log")
+        yield Finding("log", "note", what, cause, "holdfast log --hooks")
     elif runs:
         yield Finding("log", "good", f"{counted(len(runs), 'hook')} logged here, none failed")
     else:
