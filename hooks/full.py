@@ -118,9 +118,9 @@ class _Hook:
         sent = (
             replies.outcome(replies.Restored(text), request.agent, request.name) for text in texts
         )
-        names = parts.keep(state_dir, (part.stdout for part in sent)) if texts else []
-        lines = hooklog.part_lines(self._record(decision, 0.0), len(names))
-        parts.lay(state_dir, request.raw, names, hooklog.path(state_dir, decision.root), lines)
+        printed = [part.stdout.decode() for part in sent]
+        lines = hooklog.part_lines(self._record(decision, 0.0), len(printed))
+        parts.lay(state_dir, request.raw, printed, hooklog.path(state_dir, decision.root), lines)
 
     def prepare(self) -> None:
         """Prepare what comes next. That it fails costs only time; the log tells why hooks are slow then."""

@@ -224,7 +224,7 @@ class Doors(RuleBasedStateMachine):
 
 
 def laid(home: Path, raw: bytes) -> list[bytes]:
-    """The texts that are laid ready for the hooks of the start *raw*, by their checksums."""
+    """The texts that are laid ready for the hooks of the start *raw*."""
     path = home / ".local/state/holdfast/parts" / f"start-{checksum(raw)}"
     return path.read_bytes().split(b"\0")[3::2] if path.exists() else []
 

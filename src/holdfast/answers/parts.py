@@ -21,11 +21,11 @@ from holdfast.files.fingerprints import checksum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 PATIENCE = 10.0  # seconds for the main hook
 _LASTS = 30.0  # seconds after which the client gives up on a hook
-_KEPT_FOR = 2 * 24 * 3600.0  # seconds; longer than any prepared answer that refers to a text
+_KEPT_FOR = 600.0  # seconds; more than any hook of the same start runs
 _FOLDER = "parts"
 _BETWEEN = b"\0"  # neither in a path nor in JSON
 
@@ -43,29 +43,14 @@ def put(path: str, data: bytes) -> None:
     os.replace(temporary, path)
 
 
-def keep(state_dir: str, texts: Iterable[bytes]) -> list[str]:
-    """Keep what parts will print; returns the names that `lay` takes."""
-    folder, names = _folder(state_dir), []
-    make_private(folder)
-    prune(folder, time.time() - _KEPT_FOR)
-    for text in texts:
-        names.append(f"text-{checksum(text)}")
-        put(os.path.join(folder, names[-1]), text)
-    return names
-
-
-def lay(state_dir: str, raw: bytes, names: Sequence[str], log: str, lines: Sequence[str]) -> None:
-    """Lay the texts *names* ready for the other hooks that were sent *raw*, each with its line for *log*."""
+def lay(state_dir: str, raw: bytes, texts: Sequence[str], log: str, lines: Sequence[str]) -> None:
+    """Lay *texts* ready for the other hooks that were sent *raw*, each with its line for *log*."""
     folder = _folder(state_dir)
     make_private(folder)
-    for name in names:
-        try:
-            os.utime(os.path.join(folder, name))  # not to be pruned
-        except OSError:  # it is gone, which the hook for that part will find
-            continue
+    prune(folder, time.time() - _KEPT_FOR)
     fields = [raw, own_name().encode(), os.fsencode(log)]
-    for name, line in zip(names, lines, strict=True):
-        fields += [name.encode(), line.encode("utf-8", "replace")]
+    for text, line in zip(texts, lines, strict=True):
+        fields += [text.encode(), line.encode("utf-8", "replace")]
     put(os.path.join(folder, f"start-{checksum(raw)}"), _BETWEEN.join(fields))
 
 
@@ -77,31 +62,30 @@ def send(state_dir: str, raw: bytes, part: int, patience: float = 0.0) -> bytes 
             return None
         time.sleep(pause)
         pause = min(pause * 1.2, 0.05)
-    name, log, line = taken
-    if not name:
+    text, log, line = taken
+    if not text:
         return b""
-    data = read(os.path.join(_folder(state_dir), name))
-    if data is None or name != f"text-{checksum(data)}":
-        return None
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
     spent = (time.perf_counter() - begun) * 1000
     try:  # a log that cannot be written is no reason to say nothing
         append(log, b'%s, "at": "%s.000000Z", "ms": %.1f}\n' % (line[:-1], at.encode(), spent))
     except OSError:
-        return data
-    return data
+        return text
+    return text
 
 
-def _take(folder: str, raw: bytes, part: int) -> tuple[str, str, bytes] | None:
+def _take(folder: str, raw: bytes, part: int) -> tuple[bytes, str, bytes] | None:
     """Text, log and line of *part* in the set that is laid for *raw*; no text for a part beyond its last."""
     path = os.path.join(folder, f"start-{checksum(raw)}")
-    data = read(path)
-    if not data or not data.startswith(raw + _BETWEEN):
+    try:
+        with open(path, "rb") as stream:
+            data, laid_at = stream.read(), os.fstat(stream.fileno()).st_mtime
+    except OSError:
+        return None
+    if not data.startswith(raw + _BETWEEN) or abs(time.time() - laid_at) > _LASTS:
         return None
     start, log, *fields = data[len(raw) + 1 :].split(_BETWEEN)
     try:
-        if abs(time.time() - os.stat(path).st_mtime) > _LASTS:
-            return None
         sent = f"{path}-{start.decode()}-{part}"
         os.close(os.open(sent, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -109,16 +93,8 @@ def _take(folder: str, raw: bytes, part: int) -> tuple[str, str, bytes] | None:
     except OSError:
         pass  # a full disk: better twice than never
     at = 2 * (part - 1)
-    line = fields[at : at + 2] or [b"", b""]
-    return line[0].decode(), os.fsdecode(log), line[1]
-
-
-def read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except OSError:
-        return None
+    text, line = fields[at : at + 2] or (b"", b"")
+    return text, os.fsdecode(log), line
 
 
 def prune(folder: str, oldest: float) -> None:

@@ -14,7 +14,7 @@ import contextlib
 
 from holdfast.agents import Agent, late
 from holdfast.agents.replies import Decision, Restored
-from holdfast.answers import parts, prepared
+from holdfast.answers import prepared
 from holdfast.answers.prepare import Answer, Answers
 from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
@@ -58,8 +58,6 @@ def prepare(here: Surroundings, session: str | None, clock: Clock, agent: Agent)
     answers.keep(prepared.NOTE)
     restored = _restore(answers, now)
     if restored and restored == _restore(answers, later):
-        if "parts" in restored:
-            restored["parts"][0] = parts.keep(answers.state_dir, restored["parts"][0])
         answers.by_event["SessionStart"] = restored
     log = sessionlog.path_of(now.state_dir or "", session)
     answers.keep(prepared.RESTORE, [[log, *end, list(_NO_RESTORE)]])
@@ -151,7 +149,7 @@ def _restore(answers: Answers, view: ProjectView) -> Answer | None:
     answer["delivered"] = delivered_before
     reply, record = decision.reply, answers.record("SessionStart", decision, view.session or "")
     sent = reply.parts if isinstance(reply, Restored) else ()
-    texts = [answers.printed(Restored(text), "SessionStart").encode() for text in sent]
+    texts = [answers.printed(Restored(text), "SessionStart") for text in sent]
     log, lines = hooklog.path(answers.state_dir, view.root), hooklog.part_lines(record, len(texts))
     answer["parts"] = [texts, log, lines]
     return answer
