@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from holdfast.text.room import Room
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Transcript:
@@ -30,8 +32,12 @@ class Transcript:
         return None
 
 
-class Capabilities(NamedTuple):
+class Capabilities:
     """What an agent can be told, when, and how much at once; and what it reports. The defaults hold for most."""
+
+    # No NamedTuple: `typing` takes longer to load than a hook may run.
+    def __init__(self, **known: Any) -> None:
+        vars(self).update(known)
 
     room: Room  # of one context
     parts: bool = False  # required reading comes by hooks of its own, a context each
