@@ -29,8 +29,6 @@ MADE_AT_WORK = {
     "src/holdfast/formats/canonical/explaining.py",  # from the name of a phase, which is escaped
     "src/holdfast/formats/gated/reviews.py",  # from a list beside it, and from the name of a feature
     "src/holdfast/patterns.py",  # which compiles those that are found by their `pattern(...)`
-    "src/holdfast/restoring/reading.py",
-    "src/holdfast/setup/clientsettings.py",
     "src/holdfast/restoring/summary.py",
 }
 
