@@ -356,10 +356,6 @@ def test_an_environment_of_another_platform_does_not_count_as_ready(plugin: Plug
     assert len(plugin.environments()) == 3
 
 
-def last_used(environment: Path, before: float) -> None:
-    os.utime(environment / marker.NAME, (time.time() - before,) * 2)
-
-
 def test_of_other_versions_the_newest_environment_stays(tmp_path: Path) -> None:
     """A session that was running before the update may use it still."""
     current = f"env-{__version__}-of-this-version"
