@@ -96,7 +96,6 @@ def parsed(raw: bytes) -> dict[str, Any]:
 
 
 def is_path(text: str) -> bool:
-    """Whether a file may be called so."""
     try:
         os.fsencode(text)
     except UnicodeEncodeError:  # a lone surrogate
@@ -151,16 +150,13 @@ class Request:
         return agents.named(found)
 
     def text(self, key: str) -> str:
-        """The text under *key*."""
         value = self.payload.get(key)
         return value if isinstance(value, str) and "\0" not in value else ""
 
     def path(self, key: str) -> str:
-        """The path under *key*."""
         text = self.text(key)
         return text if is_path(text) else ""
 
     def mapping(self, key: str) -> dict[str, Any]:
-        """The object under *key*."""
         value = self.payload.get(key)
         return value if isinstance(value, dict) else {}

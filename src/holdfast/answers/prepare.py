@@ -96,7 +96,6 @@ class Answers:
         return outcome(reply, self.agent, event).stdout.decode()
 
     def record(self, event: str, decision: Decision, session: str = "") -> Answer:
-        """The log entry for the answer to *event*."""
         run = hooklog.of_run(EPOCH, 0.0, decision.source, session, "")
         root, decided, why = decision.root, decision.decided, decision.why
         return hooklog.record(event, root, self.agent.name, decided, why, run)

@@ -53,7 +53,6 @@ class Shelf:
         self._path = os.path.join(state_dir, KIND, name)
 
     def path(self, kind: str) -> str:
-        """Where the set *kind* lies."""
         return f"{self._path}-{kind}.json"
 
     def find(self, kind: str) -> dict[str, Answer] | None:

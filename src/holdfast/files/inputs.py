@@ -48,12 +48,10 @@ class Inputs:
         return os.path.exists(path)
 
     def is_file(self, path: AnyPath) -> bool:
-        """Whether *path* leads to a regular file."""
         self.note(path)
         return os.path.isfile(path)
 
     def is_dir(self, path: AnyPath) -> bool:
-        """Whether *path* leads to a folder."""
         self.note(path)
         return os.path.isdir(path)
 
@@ -75,7 +73,6 @@ class Inputs:
             return None
 
     def real_path(self, path: AnyPath) -> str:
-        """`os.path.realpath`."""
         self.note_way(path)
         return os.path.realpath(os.fspath(path))
 
