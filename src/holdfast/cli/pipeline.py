@@ -149,8 +149,9 @@ def _next(place: Place, workflow_id: str) -> Any:
     if current and state.retry_of(current):
         return operations.update_workflow_state(place, workflow_id, current.number, "failed")
     if blocked or following is None:
-        reason, action = blocked or ("there is no next step", None)
-        raise IllegalMove(reason, hint=f"{action}." if action else "")
+        reason = blocked.reason if blocked else "there is no next step"
+        hint = f"{blocked.action}." if blocked and blocked.action else ""
+        raise IllegalMove(reason, hint=hint)
     return operations.update_workflow_state(place, workflow_id, following.number, "in_progress")
 
 

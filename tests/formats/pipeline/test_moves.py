@@ -136,6 +136,7 @@ def test_a_variant_is_selected_where_the_definition_asks_for_one() -> None:
     assert progress.next_of(state).blocked == (
         "Human approval required for scenarios",
         "User must select a variant of scenarios, or reject them",
+        True,
     )
     with pytest.raises(IllegalMove, match="approved by selecting a variant"):
         run(state, (2, "approved"))

@@ -109,21 +109,20 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
     def briefing(self, place: Place, entry: StateFile, standing: Standing) -> Briefing:
         state = entry.state
         step, following, blocked = progress.next_of(state)
-        next_action, comes_next = _next_action(state), ""
-        asked = step is not None and not state.over and state.awaits_approval(step)
+        next_action, comes_next, command = _next_action(state), "", ""
         retried = step is not None and state.retry_of(step) is not None
-        failed = step is not None and step.status == "failed" and not (state.over or retried)
-        is_done = not state.over and all(map(state.is_done, state.steps))
-        goes_on = not (asked or failed or is_done or state.over)
-        may_begin = following is not None and blocked is None
-        if asked or failed:
+        if blocked is None and step and following:
+            command = "next"
+            if step.status == "completed":
+                comes_next = f"{state.title(step)} is completed. {next_action}."
+            elif state.missing(step.number):
+                comes_next = f"{state.title(following)} comes first. {next_action}."
+        elif blocked and blocked.waits:
             comes_next = f"Waiting for a person. {next_action}."
-        elif is_done or retried:
-            comes_next = f"{next_action}."
-        elif step and step.status == "completed" and blocked is None:
-            comes_next = f"{state.title(step)} is completed. {next_action}."
-        elif step and following and blocked is None and state.missing(step.number):
-            comes_next = f"{state.title(following)} comes first. {next_action}."
+        elif retried or all(map(state.is_done, state.steps)):
+            command, comes_next = "next" if retried else "", f"{next_action}."
+        else:
+            command = "done"
         return Briefing(
             name=entry.name,
             kind=state.workflow_type,
@@ -132,14 +131,12 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             phase_name=step.title if step else "",
             status=state.status,
             next_action=next_action,
-            gate=progress.blocker(state, step).reason if step and asked else None,
+            gate=blocked.reason if step and blocked and state.awaits_approval(step) else None,
             reading=() if state.over else tuple(dict.fromkeys(_reading(state, place.store))),
             context=tuple(_context(state, following).items()),
             state_path=place.store.relative(entry.path),
-            comes_next=comes_next,
-            kept_with=(f"holdfast {'next' if may_begin or retried else 'done'}",)
-            if goes_on
-            else (),
+            comes_next="" if state.over else comes_next,
+            kept_with=(f"holdfast {command}",) if command and not state.over else (),
             ended_with="holdfast done",
         )
 
@@ -212,12 +209,9 @@ def _next_action(state: State) -> str | None:
     if blocked is None and following is not None:
         agents = " and ".join(state.agents(following))
         return f"Begin {state.called(following)}{f' with {agents}' if agents else ''}"
-    if blocked is None or (blocked.action is None and state.over):
+    if blocked is None or blocked.action is None:
         return None
-    failed = step is not None and step.status == "failed" and not state.retry_of(step)
-    # No command is named that decides for a person.
-    action = f"{progress.REVIEW}, and may then resume it" if failed else blocked.action
-    line = f"{blocked.reason}. {action}"
+    line = f"{blocked.reason}. {blocked.action}"
     return f"{line}. {step.emphasis}" if step and step.emphasis else line
 
 

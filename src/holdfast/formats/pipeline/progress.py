@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 from holdfast.formats.engine.document import moment
 from holdfast.formats.pipeline.model import State, Step
 
-REVIEW = "User must review the error and fix its cause"
-
 
 class Blocked(NamedTuple):
     """Why no next step may begin, and who has to do what about it."""
 
     reason: str
     action: str | None
+    waits: bool = False  # for a person
 
 
 class Next(NamedTuple):
@@ -36,7 +35,7 @@ def _blocked(state: State, current: Step | None, following: Step | None) -> Bloc
     if state.status == "completed":
         return Blocked("Workflow is completed", None)
     if current is None:
-        return Blocked("Workflow has no steps", "User must add its steps to the state file")
+        return Blocked("Workflow has no steps", "User must add its steps to the state file", True)
     if state.status != "failed" and following and not state.missing(following.number):
         return None
     if state.status != "failed" and all(map(state.is_done, state.steps)):
@@ -58,20 +57,23 @@ def blocker(state: State, step: Step) -> Blocked:
     """Why what comes after *step* has to wait."""
     title, defined = state.title(step), state.defined(step)
     if step.status == "failed":
-        again, action = state.retry_of(step), f"{REVIEW}; then {_resume(state)}"
+        again = state.retry_of(step)
+        action = "User must review the error and fix its cause"
+        # No command is named that decides for a person while the workflow goes on.
+        action += f"; then {_resume(state)}" if state.over else ", and may then resume it"
         if again and again.attempts:
             attempt = f"attempt {again.attempts.current + 1} of {again.attempts.max}"
             begin = f"begin it by giving {state.word} {step.number} the status failed"
             action = (
                 f"{_agents(state, again)} must try {state.called(again)} again, {attempt}; {begin}"
             )
-        return Blocked(_because(f"{title} failed", step.error), action)
+        return Blocked(_because(f"{title} failed", step.error), action, not (state.over or again))
     if state.awaits_approval(step):
         work = step.title.lower()
         action = f"User must approve or modify {work}"
         if defined.selects_variant:
             action = f"User must select a variant of {work}, or reject them"
-        return Blocked(f"Human approval required for {work}", action)
+        return Blocked(f"Human approval required for {work}", action, not state.over)
     if state.status == "failed":
         return Blocked("Workflow has failed", _resume(state))
     agents = _agents(state, step)
