@@ -79,7 +79,14 @@ def _meant(app: App, view: ProjectView, name: str | None) -> str:
             return files.find(view.place.store, name).name
         except NoSuchWorkflow:
             pass
-    return app.meant(view, name, FORMAT.name).name
+    try:
+        return app.meant(view, name, FORMAT.name).name
+    except NoSuchWorkflow as error:
+        stopped = {"cancelled", "failed"}
+        over = [one.name for one in view.workflows if one.briefing.status in stopped]
+        if over and not name:
+            error.hint = f"Resume one that has ended: holdfast pipeline resume {over[0]}"
+        raise
 
 
 def _tell_now(
