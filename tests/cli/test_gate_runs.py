@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
@@ -268,15 +267,6 @@ def test_a_commit_that_a_hook_refused_is_made_by_the_git_command_that_is_told(
     assert project.git("status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("command", ["start x --title T", "finalize", "recover"])
-def test_readers_do_not_write(command: str, project: Project) -> None:
-    start(project)
-    before = tree(project)
-    told = refused(project, "--role", "reviewer", *command.split())
-    assert "Report the outcome to the orchestrator" in told
-    assert tree(project) == before
-
-
 # Recover.
 
 
@@ -291,10 +281,6 @@ def test_recover_shows_and_writes_only_after_a_yes(project: Project) -> None:
     assert "nothing was written" in done.stderr
     assert f"holdfast gate recover -w {SLUG} --yes" in done.stderr
     assert gate(project, "recover", "--dry-run") == done.stdout
-    assert damaged.read_bytes() == b"{ broken"
-    told = json.loads(gate(project, "recover", "--json"))
-    assert told["state"]["phases"]["01-requirements"]["status"] == "in_review"
-    assert {"field", "value", "evidence"} == set(told["findings"][0])
     assert damaged.read_bytes() == b"{ broken"
     gate(project, "recover", "--yes")
     assert read(project)["phases"]["01-requirements"]["status"] == "in_review"

@@ -158,11 +158,7 @@ class App(Project):
 def _near_file(path: Path) -> str:
     """The name of the file beside *path* that was probably meant."""
     try:
-        names = {
-            entry.name.casefold(): entry.name
-            for entry in os.scandir(path.parent)
-            if entry.is_file()
-        }
+        names = {name.casefold(): name for name in os.listdir(path.parent)}
     except (OSError, ValueError):
         return ""
     near = get_close_matches(path.name.casefold(), names, 1)

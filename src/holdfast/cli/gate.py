@@ -50,32 +50,10 @@ from holdfast.formats.gated.reviews import parse_comments
 from holdfast.text.plaintext import counted, decode, one_line
 from holdfast.workflows.sync import ProjectView
 
-_READERS = ("creator", "reviewer")
-_ROLE = f"{__name__}.role"
-
 
 @click.group()
-@click.option(
-    "--role",
-    type=click.Choice(("orchestrator", *_READERS)),
-    help="The caller's role; creator and reviewer are read-only.",
-)
-@click.pass_context
-def gate(context: click.Context, role: str | None) -> None:
+def gate() -> None:
     """Take a feature through five reviewed phases, kept in workflow/<slug>/."""
-    context.meta[_ROLE] = role
-
-
-def writing(app: App, *, stay: bool = True) -> ProjectView:
-    """The project, for a command that will write."""
-    # Creators and reviewers report; the orchestrator writes.
-    role = click.get_current_context().meta.get(_ROLE)
-    if role in _READERS:
-        raise IllegalMove(
-            f"the {role} role is read-only",
-            hint="Report the outcome to the orchestrator, who runs this command.",
-        )
-    return app.change_several(FORMAT, stay=stay)
 
 
 def feature_meant(app: App, view: ProjectView, name: str | None, *, ended: bool = False) -> Feature:
@@ -252,7 +230,9 @@ def start(
     """
     slug = slug or files.slug_from(title)
     text = _described(title, description, file)
-    place = (app.look(FORMAT.name, stay=False) if dry_run else writing(app, stay=False)).place
+    place = (
+        app.look(FORMAT.name, stay=False) if dry_run else app.change_several(FORMAT, stay=False)
+    ).place
     refuse_taken(place.store, files.folder_for_new(place.store, slug))
     to_commit = commit_to_make(place, slug, commit)
     if branch:
@@ -267,7 +247,7 @@ def start(
         return
     lines += [finalizing.switch(place.root, files.branch_of(slug))] if branch else []
     # Look again: another branch may have other workflows and docs.
-    view = writing(app, stay=False)
+    view = app.change_several(FORMAT, stay=False)
     place = view.place
     refuse_taken(place.store, files.folder_for_new(place.store, slug))
     lines += [copy.line for copy in documents.seed(place.store, slug)]
@@ -295,7 +275,7 @@ def _described(title: str, description: str | None, file: str | None) -> str:
 @pass_app
 def finalize(app: App, dry_run: bool, force: bool, name: str | None, commit: str | None) -> None:
     """Publish the documents of a completed feature to docs/, and archive its workspace."""
-    view = app.look(FORMAT.name) if dry_run else writing(app)
+    view = app.look(FORMAT.name) if dry_run else app.change_several(FORMAT)
     place = view.place
     # Finish an interrupted finalize first.
     left = [slug for slug in finalizing.interrupted(place) if name in {None, slug}]
@@ -325,30 +305,23 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None, commit: str
 @gate.command()
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @_DRY
-@json_option
 @workflow_option
 @committing("Recover the state")
 @pass_app
-def recover(
-    app: App, yes: bool, dry_run: bool, as_json: bool, name: str | None, commit: str | None
-) -> None:
+def recover(app: App, yes: bool, dry_run: bool, name: str | None, commit: str | None) -> None:
     """Rebuild damaged or missing state files from the remaining evidence, once you agree.
 
-    It first shows each field that it would write, with its evidence. With --json it writes nothing.
+    It first shows each field that it would write, with its evidence.
     """
-    looks = dry_run or as_json
-    view = app.look(FORMAT.name) if looks else writing(app)
+    view = app.look(FORMAT.name) if dry_run else app.change_several(FORMAT)
     place = view.place
     slug = name or _only_damaged(place)
     proposal = recovery.propose(place, slug) if slug else Proposal()
-    if as_json:
-        dump({"feature": slug, **proposal.to_json()})
-        return
     if slug is None or not proposal.findings:
         say("The state files are sound; there is nothing to recover.")
         return
     _show_proposal(slug, proposal)
-    if looks:
+    if dry_run:
         return
     hint = f"To confirm: holdfast gate recover -w {shlex.quote(slug)} --yes"
     if not agreed("Write this?", yes=yes, undone="nothing was written", hint=hint):
@@ -436,7 +409,7 @@ def _reconcile(content: Content, _: str) -> Content:
 def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
     summary = given.pop("commit")
     _read_texts(move, given)
-    view = writing(app)
+    view = app.change_several(FORMAT)
     feature = feature_meant(app, view, name)
     commit = commit_to_make(view.place, feature.slug, summary)
 

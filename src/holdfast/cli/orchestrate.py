@@ -335,24 +335,15 @@ def reap(app: App, name: str | None) -> None:
         say("No agent is stale.")
 
 
-# Looking.
-
-
-def _look(app: App, name: str | None) -> tuple[ProjectView, Workflow, State]:
-    view = app.look(FORMAT.name)
-    workflow = run_named(app, view, name)
-    return view, workflow, FORMAT.run(view.place).state
-
-
 @orchestrate.command()
 @json_option
 @workflow_option
 @pass_app
 def status(app: App, as_json: bool, name: str | None) -> None:
     """Show where the run stands and how much of its limits is used."""
-    view, workflow, state = _look(app, name)
-    shown.status(view, workflow, as_json=as_json)
-    signal_stop(view.place, state)
+    view = app.look(FORMAT.name)
+    shown.status(view, run_named(app, view, name), as_json=as_json)
+    signal_stop(view.place, FORMAT.run(view.place).state)
 
 
 # Checkpoints and the archive.

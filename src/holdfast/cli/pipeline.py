@@ -168,14 +168,6 @@ def _done(place: Place, workflow_id: str, artifacts: dict[str, str]) -> Any:
     return operations.update_workflow_state(place, workflow_id, number, "completed", artifacts)
 
 
-def _update(place: Place, workflow_id: str, **given: Any) -> Any:
-    """Record that STEP started, completed or failed, or what it produced.
-
-    A completed step that needs a person's approval waits for it.
-    """
-    return operations.update_workflow_state(place, workflow_id, **given)
-
-
 def _approve(place: Place, workflow_id: str, **given: Any) -> Any:
     """Record a person's approval of STEP (default: the step that waits for it)."""
     return operations.approve_step(place, workflow_id, approved=True, **given)
@@ -184,19 +176,6 @@ def _approve(place: Place, workflow_id: str, **given: Any) -> Any:
 def _reject(place: Place, workflow_id: str, **given: Any) -> Any:
     """Send STEP back on a person's request (default: the step that waits for approval)."""
     return operations.approve_step(place, workflow_id, approved=False, **given)
-
-
-def _resume(place: Place, workflow_id: str, from_step: int | None) -> Any:
-    """Continue a workflow that failed, was cancelled or was interrupted.
-
-    It continues where it stopped. With --from, it repeats that step and all that depend on it.
-    """
-    return operations.resume_workflow(place, workflow_id, from_step)
-
-
-def _cancel(place: Place, workflow_id: str, reason: str | None) -> Any:
-    """Cancel a workflow. Its artefacts are kept, so it can be resumed."""
-    return operations.cancel_workflow(place, workflow_id, reason)
 
 
 def _run(app: App, name: str | None, move: Move, given: dict[str, Any]) -> None:
@@ -227,7 +206,7 @@ MOVES = (
     Move("done", _done, "advanced", _ARTIFACTS, json_option),
     Move(
         "update",
-        _update,
+        operations.update_workflow_state,
         "advanced",
         click.argument("step", type=Whole(1)),
         click.option("--status", type=click.Choice(get_args(GivenStatus)), help="Its status now."),
@@ -249,7 +228,7 @@ MOVES = (
     Move("reject", _reject, "sent back", _WAITING_STEP, _MODIFICATIONS, json_option),
     Move(
         "resume",
-        _resume,
+        operations.resume_workflow,
         "resumed",
         click.option("--from", "from_step", type=Whole(1), help="Repeat from this step."),
         json_option,
@@ -257,7 +236,7 @@ MOVES = (
     ),
     Move(
         "cancel",
-        _cancel,
+        operations.cancel_workflow,
         "cancelled",
         click.option("--reason", help="Why."),
         json_option,
@@ -397,7 +376,17 @@ def list_sessions(app: App, as_json: bool) -> None:
     place = app.place(FORMAT.name)
     found = sessions.every(place)
     if as_json:
-        dump([_session_facts(one, place) for one in found])
+        dump(
+            [
+                {
+                    "name": one.name,
+                    "open": one.is_open,
+                    "committed": one.committed,
+                    "workflows": [file.name for file in one.workflows],
+                }
+                for one in found
+            ]
+        )
         return
     if not found:
         put(
@@ -416,24 +405,6 @@ def _stands(found: PipelineSession) -> str:
     if not found.committed:
         return "open"
     return f"{found.committed} committed" if found.is_open else "committed"
-
-
-def _session_facts(found: PipelineSession, place: Place) -> dict[str, Any]:
-    return {
-        "session_name": found.name,
-        "open": found.is_open,
-        "committed": found.committed,
-        "workflows": [
-            {
-                "workflow_id": file.name,
-                "workflow_type": file.row.workflow_type,
-                "status": file.row.status,
-                "committed": file.row.committed_from_session is not None,
-                "state_file": place.store.relative(file.path),
-            }
-            for file in found.workflows
-        ],
-    }
 
 
 WORDS = {

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from holdfast import clock
 from holdfast.config import project
@@ -83,14 +83,6 @@ class Proposal:
 
     def find(self, where: str, value: object, evidence: str) -> None:
         self.findings.append(Finding(where, "null" if value is None else str(value), evidence))
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "findings": [finding._asdict() for finding in self.findings],
-            "contradictions": self.contradictions,
-            "state": self.state.to_json() if self.state else None,
-            "statuses": {phase: status.to_json() for phase, status in self.statuses.items()},
-        }
 
 
 def damaged(place: Place) -> list[str]:
