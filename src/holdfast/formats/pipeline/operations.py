@@ -372,7 +372,7 @@ def start_workflow(
 def _planned(level: str, context: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The subject of the planning of one of the LEVELS, such as scene-0204, and what it is about."""
     wanted = ["act", "chapter", "scene"][: 3 - LEVELS.index(level)]
-    lacking = [name for name in wanted if not _is_number(context.get(name))]
+    lacking = [name for name in wanted if not context.get(name)]
     if lacking:
         raise IllegalMove(
             f"the planning of a {level} needs the number of its {' and '.join(lacking)}",
@@ -381,10 +381,6 @@ def _planned(level: str, context: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     named = wanted if level == "act" else wanted[1:]  # a scene is called 0204
     subject = f"{level}-{''.join(f'{context[name]:02d}' for name in named)}"
     return subject, {"level": level, "context": context}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10_000
 
 
 def define(place: Place, file: Path, definition: Definition, *, replace: bool = False) -> Path:

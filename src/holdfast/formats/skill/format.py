@@ -106,9 +106,8 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
 
     def deciding(self, state: State) -> Collection[str]:
         """Tasks say it, too; who has none need not say so."""
-        of_phases = ("state_machine.phases", "state_machine.current_phase")
-        has_tasks = not lacks(state.source, "tasks")
-        return (*(() if state.tasks else of_phases[:1]), *(("tasks",) if has_tasks else ()))
+        phases = () if state.tasks else ("state_machine.phases",)
+        return (*phases, *(() if lacks(state.source, "tasks") else ("tasks",)))
 
     def undecided(self, entry: StateFile) -> str:
         phase, names = entry.state.phase, entry.state.phase_names
@@ -153,11 +152,9 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
             if chosen is None:
                 return
             within = (file for file in found.working if facts.is_part_of(file.state, chosen.state))
-            for path in [chosen.path, *(file.path for file in within)]:
-                file = self.read(place.store, path)
-                if isinstance(file, Unusable) or file.problems:
-                    continue
-                if any(item["loc"] == ("history",) for item in file.state.odd):
+            for file in (chosen, *within):
+                odd = any(item["loc"] == ("history",) for item in file.state.odd)
+                if file.problems or odd:
                     continue
                 if not moves.has_noted(file.state, compacted, place.now):
                     touched = min(file.changed_at, place.now)
@@ -202,12 +199,9 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
             was_part = facts.is_part_of(file.state, before.state)
             if file.problems or not was_part or facts.is_part_of(file.state, after.state):
                 continue
-            if after.state.workflow.status == "abandoned":
-                ended = moves.abandon(file.state, iso_time(place.now), f"with {after.name}")
-            else:
-                ended = moves.complete(
-                    file.state, iso_time(place.now), f"completed with {after.name}"
-                )
+            given_up = after.state.workflow.status == "abandoned"
+            end = moves.abandon if given_up else moves.complete
+            ended = end(file.state, iso_time(place.now), f"ended with {after.name}")
             self.put(place, file.path, ended, file)
 
     def make_way(self, place: Place, path: Path, *, is_replaced: bool = False) -> str | None:
