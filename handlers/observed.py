@@ -36,14 +36,12 @@ _Record: TypeAlias = Mapping[str, object]
 
 
 def handle(
-    event: ToolDone | FileChanged | Task | Subagent,
-    surroundings: Surroundings,
-    clock: Clock,
+    event: ToolDone | FileChanged | Task | Subagent, here: Surroundings, clock: Clock
 ) -> Decision:
     session, records, decision = event.request.session, list[_Record | None](), Decision()
     match event:
         case FileChanged():
-            decision = _follow(event.path, event.request, surroundings, clock)
+            decision = _follow(event.path, event.request, here, clock)
         case Task():
             is_done = event.request.name == "TaskCompleted"
             records = [_task(event.id, event.subject, "completed" if is_done else "pending")]
@@ -53,40 +51,40 @@ def handle(
                 from holdfast.workflows import activity  # noqa: PLC0415  # seldom needed
 
                 # It comes with every compaction, by the summariser. Noted, it would outdate what is prepared.
-                known = activity.session_activity(surroundings.state_dir, session, clock.now())
+                known = activity.session_activity(here.state_dir, session, clock.now())
                 records = records if known.running() else []
         case ToolDone() if event.error is not None and event.tool != "Bash":
             pass  # it has done nothing
         case ToolDone() if event.tool in WRITES:
-            decision = _written(event, surroundings, clock)
+            decision = _written(event, here, clock)
         case ToolDone():
-            records = [_tool(event, surroundings, clock)]
+            records = [_tool(event, here, clock)]
             if event.tool in _FOLLOWED and not event.request.agent_id:
-                decision = _FOLLOWED[event.tool](event, surroundings, clock)
-    sessionlog.observe(surroundings, session, clock.now(), *filter(None, records))
+                decision = _FOLLOWED[event.tool](event, here, clock)
+    sessionlog.observe(here, session, clock.now(), *filter(None, records))
     return decision
 
 
-def _written(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
+def _written(event: ToolDone, here: Surroundings, clock: Clock) -> Decision:
     """Note the file that was changed, first, since to follow it may fail."""
-    path, request = _path(file_of(event.given), surroundings.cwd), event.request
+    path, request = _path(file_of(event.given), here.cwd), event.request
     if path is None:
         return Decision()
     by = {"by": request.agent_id[:_TEXT]} if request.agent_id else {}
-    sessionlog.observe(surroundings, request.session, clock.now(), {"file": path, **by})
-    is_planned = event.planning and watching.is_of_plan_mode(path, surroundings)
-    return _follow(path, request, surroundings, clock, planned=is_planned)
+    sessionlog.observe(here, request.session, clock.now(), {"file": path, **by})
+    is_planned = event.planning and watching.is_of_plan_mode(path, here)
+    return _follow(path, request, here, clock, planned=is_planned)
 
 
-def _tool(event: ToolDone, surroundings: Surroundings, clock: Clock) -> _Record | None:
+def _tool(event: ToolDone, here: Surroundings, clock: Clock) -> _Record | None:
     """What to note of a tool call that is over and has changed no file."""
     session, agent = event.request.session, event.request.agent_id
     if agent:  # what a subagent has read, its caller has not
         return None
-    if event.tool == "Read" and (path := _path(file_of(event.given), surroundings.cwd)):
-        delivery.opened(surroundings.state_dir, session, [path], clock.now())
+    if event.tool == "Read" and (path := _path(file_of(event.given), here.cwd)):
+        delivery.opened(here.state_dir, session, [path], clock.now())
     record = _NOTED[event.tool](event) if event.tool in _NOTED else None
-    if record and record.get("ok") is True and not surroundings.capabilities.tells_failures:
+    if record and record.get("ok") is True and not here.capabilities.tells_failures:
         record = {**record, "ok": None}  # that no failure was told says nothing
     return record
 
@@ -100,12 +98,7 @@ def _path(path: str | None, cwd: str) -> str | None:
 
 
 def _follow(
-    path: str,
-    request: Request,
-    surroundings: Surroundings,
-    clock: Clock,
-    *,
-    planned: bool = False,
+    path: str, request: Request, here: Surroundings, clock: Clock, *, planned: bool = False
 ) -> Decision:
     """Save what the file at *path* declares now; a session that has written one works on that workflow.
 
@@ -113,21 +106,21 @@ def _follow(
     plan mode may lie outside the project.
     """
     is_own = request.name != "FileChanged" and not request.agent_id
-    is_state = is_own and bool(watching.files_meant(path, surroundings))
-    if not is_state and not watching.may_declare(path, surroundings):
+    is_state = is_own and bool(watching.files_meant(path, here))
+    if not is_state and not watching.may_declare(path, here):
         return Decision()
     from holdfast.files.store import HOOK_WAIT  # noqa: PLC0415  # most edits are of other files
     from holdfast.workflows import selection, sync  # noqa: PLC0415
 
-    view = sync.survey(request.session, surroundings, clock, request.name)
+    view = sync.survey(request.session, here, clock, request.name)
     if planned and is_own:
         sync.note_plan(view, path)
-        view = sync.survey(request.session, surroundings, clock, request.name)
+        view = sync.survey(request.session, here, clock, request.name)
     name = sync.below_root(view.root, path)
     adopted = next((plan for plan in view.candidates if is_own and plan.path == name), None)
     if adopted:
         sync.adopt(view, adopted)
-        view = sync.survey(request.session, surroundings, clock, request.name)
+        view = sync.survey(request.session, here, clock, request.name)
     sync.save(view, HOOK_WAIT)
     sync.fold(view, HOOK_WAIT)
     changed = is_own and selection.changed_with(view.workflows, name, os.path.getmtime(path))
@@ -141,29 +134,29 @@ def _follow(
     return Decision(decided=decided, why=why, root=view.root, outdates=True)
 
 
-def _read(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
+def _read(event: ToolDone, here: Surroundings, clock: Clock) -> Decision:
     """Follow a plan that was read, if nobody follows it and the session works on nothing else."""
-    path, session = _path(file_of(event.given), surroundings.cwd), event.request.session
-    if path is None or not session or not watching.may_declare(path, surroundings):
+    path, session = _path(file_of(event.given), here.cwd), event.request.session
+    if path is None or not session or not watching.may_declare(path, here):
         return Decision()
     from holdfast.workflows import sync  # noqa: PLC0415  # most files are no plans
 
-    view = sync.survey(session, surroundings, clock, event.request.name)
+    view = sync.survey(session, here, clock, event.request.name)
     is_candidate = any(os.path.join(view.root, plan.path) == path for plan in view.candidates)
     if not is_candidate or view.choice().chosen:
         return Decision()
-    return _follow(path, event.request, surroundings, clock)
+    return _follow(path, event.request, here, clock)
 
 
-def _ran(event: ToolDone, surroundings: Surroundings, clock: Clock) -> Decision:
+def _ran(event: ToolDone, here: Surroundings, clock: Clock) -> Decision:
     """Follow the files that a shell command names and has changed."""
     decision, since = Decision(), clock.now().timestamp() - event.seconds - _LATE
     words = _BETWEEN_NAMES.split(str(event.given.get("command")))
     for name in dict.fromkeys(word for word in words if word.endswith((".md", ".json"))):
-        path = _path(name, surroundings.cwd)
+        path = _path(name, here.cwd)
         with contextlib.suppress(OSError, ValueError):
             if path and os.path.getmtime(path) > since:
-                decision = _follow(path, event.request, surroundings, clock)
+                decision = _follow(path, event.request, here, clock)
     return decision
 
 

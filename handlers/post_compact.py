@@ -16,9 +16,9 @@ from holdfast.restoring import compactions
 from holdfast.workflows import sync
 
 
-def handle(event: PostCompact, surroundings: Surroundings, clock: Clock) -> Decision:
+def handle(event: PostCompact, here: Surroundings, clock: Clock) -> Decision:
     session = event.request.session
-    view = sync.survey(session, surroundings, clock)
+    view = sync.survey(session, here, clock)
     why, choice = list(view.notes), view.choice()
     decision = Decision(root=view.root, why=why, outdates=True)
     if not view.place.settings.enabled:

@@ -22,17 +22,17 @@ _NUMBERS = pattern(r"\d+")
 _OFF = "nothing: switched off in the project's settings"
 
 
-def handle(event: PreCompact, surroundings: Surroundings, clock: Clock) -> Decision:
+def handle(event: PreCompact, here: Surroundings, clock: Clock) -> Decision:
     session, saver = event.request.session, event.request.name
     # Before it is saved, which may fail or take long: the next prompt may come meanwhile.
-    if surroundings.capabilities.notes_begun:
-        state_dir, now = surroundings.state_dir, clock.now()
+    if here.capabilities.notes_begun:
+        state_dir, now = here.state_dir, clock.now()
         sessionlog.append(state_dir, session, "compaction", now, state="begun")
-    if surroundings.capabilities.transcript:
+    if here.capabilities.transcript:
         from holdfast.agents.late import transcripts  # noqa: PLC0415  # only for agents that are told late
 
-        transcripts.follow(surroundings, event.request, clock.now())
-    view = sync.survey(session, surroundings, clock, saver)
+        transcripts.follow(here, event.request, clock.now())
+    view = sync.survey(session, here, clock, saver)
     sync.save(view, HOOK_WAIT)
     sync.begin(view, HOOK_WAIT)
     chosen = view.choice().chosen
@@ -47,12 +47,12 @@ def handle(event: PreCompact, surroundings: Surroundings, clock: Clock) -> Decis
     return decision
 
 
-def keep_books(session: str | None, surroundings: Surroundings, clock: Clock) -> Decision:
+def keep_books(session: str | None, here: Surroundings, clock: Clock) -> Decision:
     """What nobody waits for: fold what was observed, while the summary is being written.
 
     What is due is saved here as well, since what is prepared afterwards has to follow from it.
     """
-    view = sync.survey(session, surroundings, clock, "PreCompact")
+    view = sync.survey(session, here, clock, "PreCompact")
     sync.save(view, LATER_WAIT)
     sync.fold(view, LATER_WAIT)
     if not view.saved and not view.waited and not view.failures:

@@ -18,17 +18,17 @@ from holdfast.restoring.watching import Guarded
 MOST_DENIALS = 3  # after one restore
 
 
-def handle(event: PreToolUse, surroundings: Surroundings, clock: Clock) -> Decision:
-    for state_file in watching.files_meant(event.path, surroundings):
-        if _is_guarded(state_file, event, surroundings):
+def handle(event: PreToolUse, here: Surroundings, clock: Clock) -> Decision:
+    for state_file in watching.files_meant(event.path, here):
+        if _is_guarded(state_file, event, here):
             return _keep_off(state_file, event)
     if event.request.agent_id:  # what it was not sent, its caller has to read
         return Decision()
-    return _gate(event, surroundings, clock)
+    return _gate(event, here, clock)
 
 
-def _is_guarded(state_file: Guarded, event: PreToolUse, surroundings: Surroundings) -> bool:
-    configured = settings.load(state_file.root, surroundings.config_file).settings
+def _is_guarded(state_file: Guarded, event: PreToolUse, here: Surroundings) -> bool:
+    configured = settings.load(state_file.root, here.config_file).settings
     if not configured.enabled or configured.guard == "off":
         return False
     return configured.guard == "all" or bool(event.request.agent_id)
@@ -45,9 +45,9 @@ def _keep_off(state_file: Guarded, event: PreToolUse) -> Decision:
     return Decision(denied, decided, root=state_file.root)
 
 
-def gates(surroundings: Surroundings) -> dict[str, tuple[str, int]] | None:
+def gates(here: Surroundings) -> dict[str, tuple[str, int]] | None:
     """What the gate notes when it says its word, and how often it does, by folder; None where files are guarded."""
-    here, found = surroundings, {}
+    found = {}
     for folder in project.candidates(here.cwd, here.client_project, here.inputs):
         configured = settings.load(folder, here.config_file, here.inputs).settings
         if configured.enabled and configured.guard != "off":
@@ -63,13 +63,13 @@ def _word(configured: Settings) -> tuple[str, int]:
     return ("denied", MOST_DENIALS) if configured.gate == "block" else ("reminded", 1)
 
 
-def _gate(event: PreToolUse, surroundings: Surroundings, clock: Clock) -> Decision:
-    state_dir, session = surroundings.state_dir, event.request.session
+def _gate(event: PreToolUse, here: Surroundings, clock: Clock) -> Decision:
+    state_dir, session = here.state_dir, event.request.session
     due = delivery.recall(state_dir, session) if event.tool in WRITES else None
     left = due.left() if due else []
     if due is None or not left:
         return Decision()
-    kind, most = _word(settings.load(due.root, surroundings.config_file).settings)
+    kind, most = _word(settings.load(due.root, here.config_file).settings)
     if due.is_over(kind, most) or delivery.take_turn(state_dir, session, kind, clock.now()) > most:
         return Decision()
     # Imported here: most calls end above, and they must cost next to nothing.

@@ -65,9 +65,9 @@ class Start(NamedTuple):
         )
 
 
-def handle(event: SessionStart, surroundings: Surroundings, clock: Clock) -> Decision:
-    _restarted(event, surroundings, clock)
-    view = sync.survey(event.request.session, surroundings, clock, event.request.name)
+def handle(event: SessionStart, here: Surroundings, clock: Clock) -> Decision:
+    _restarted(event, here, clock)
+    view = sync.survey(event.request.session, here, clock, event.request.name)
     sync.save(view, HOOK_WAIT)
     sync.begin(view, HOOK_WAIT)
     notes = list(view.notes)
@@ -82,7 +82,7 @@ def handle(event: SessionStart, surroundings: Surroundings, clock: Clock) -> Dec
             lines += compactions.started(view.place, choice.chosen, view.session, HOOK_WAIT)
         except HoldfastError as error:  # is told, and is no reason not to restore
             why.append(f"the compaction was not counted: {error.cause}")
-        if not surroundings.played:
+        if not here.played:
             try:
                 form = format_of(choice.chosen)
                 form.resumed(view.place, choice.chosen, start.since, HOOK_WAIT)
@@ -195,11 +195,7 @@ def _whole(start: Start, view: ProjectView, chosen: Workflow, notes: Sequence[st
 
 
 def restoration(
-    view: ProjectView,
-    chosen: Workflow,
-    source: str,
-    before: Delivery | None,
-    notes: Sequence[str],
+    view: ProjectView, chosen: Workflow, source: str, before: Delivery | None, notes: Sequence[str]
 ) -> Decision:
     """What a session is told that gets *chosen* wholly. Writes nothing."""
     plan = restore.reading_of(view, chosen, source)
@@ -233,13 +229,13 @@ def restoration(
     return Decision(reply, decided, why, view.root, source, lines=[*noted, *lines])
 
 
-def _restarted(event: SessionStart, surroundings: Surroundings, clock: Clock) -> None:
+def _restarted(event: SessionStart, here: Surroundings, clock: Clock) -> None:
     """Another process has begun: the subagents of the one before are gone."""
-    session, state_dir = event.request.session, surroundings.state_dir
+    session, state_dir = event.request.session, here.state_dir
     # A session that is new has none; to note that would be a write at every start.
     old = sessionlog.is_known(state_dir, session) or sessionlog.content(state_dir, session)
     if event.source in {"resume", "fork"} or (event.source in {"startup", "clear"} and old):
-        sessionlog.observe(surroundings, session, clock.now(), {"restarted": event.source})
+        sessionlog.observe(here, session, clock.now(), {"restarted": event.source})
 
 
 def _sent(plan: Reading) -> list[str]:

@@ -17,14 +17,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    InstanceOf,
-    OnErrorOmit,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, OnErrorOmit
 
 from holdfast import clock
 from holdfast.errors import NewerRecord, StateOutOfReach, StateUnreadable

@@ -239,15 +239,15 @@ def has_only(path: str, log: str, offset: int, kinds: Iterable[str]) -> bool:
 # Observed work.
 
 
-def is_observed(surroundings: Surroundings, session: str | None) -> bool:
+def is_observed(here: Surroundings, session: str | None) -> bool:
     """Whether *session* is to be observed: neither the user's nor the project's settings say no."""
-    if not surroundings.state_dir or not session:
+    if not here.state_dir or not session:
         return False
     from holdfast.config import project, settings  # noqa: PLC0415  # the fast tier needs none
 
-    folders = project.candidates(surroundings.cwd, surroundings.client_project)
-    root = root_of(surroundings.state_dir, session) or None
-    loaded = (settings.load(folder, surroundings.config_file) for folder in {None, root, *folders})
+    folders = project.candidates(here.cwd, here.client_project)
+    root = root_of(here.state_dir, session) or None
+    loaded = (settings.load(folder, here.config_file) for folder in {None, root, *folders})
     return all(found.settings.enabled and found.settings.observe for found in loaded)
 
 
@@ -257,13 +257,13 @@ def root_of(state_dir: str | None, session: str | None) -> str:
     return str(records[0].get("root", "")) if records else ""
 
 
-def observe(surroundings: Surroundings, session: str | None, now: datetime, *records: Line) -> None:
+def observe(here: Surroundings, session: str | None, now: datetime, *records: Line) -> None:
     """Add a line for each of *records*, if *session* is observed. Its first key is the kind."""
-    if not records or not is_observed(surroundings, session):
+    if not records or not is_observed(here, session):
         return
     for record in records:
         if len(_encoded(record)) < LONGEST_OBSERVED:
-            append(surroundings.state_dir, session, next(iter(record)), now, **record)
+            append(here.state_dir, session, next(iter(record)), now, **record)
 
 
 def unfolded(

@@ -141,23 +141,19 @@ class ProjectView:
 
 
 def place_for(
-    session: str | None,
-    surroundings: Surroundings,
-    clock: Clock,
-    saver: str = "",
-    only: str | None = None,
+    session: str | None, here: Surroundings, clock: Clock, saver: str = "", only: str | None = None
 ) -> Place:
     """The project root, with its settings, where the workflow of *session* lies.
 
     With *only*, other formats are loaded only for a folder that holds no workflow of that one.
     """
-    now, cwd, inputs = clock.now(), surroundings.cwd, surroundings.inputs
-    owned = sessions.recall(surroundings.state_dir, session, inputs)
+    now, cwd, inputs = clock.now(), here.cwd, here.inputs
+    owned = sessions.recall(here.state_dir, session, inputs)
     branch = project.branch(inputs.real_path(cwd), inputs)
 
     def place(root: str) -> Place:
-        loaded = settings.load(root, surroundings.config_file, inputs)
-        plans_folder = surroundings.plans_folder(root)
+        loaded = settings.load(root, here.config_file, inputs)
+        plans_folder = here.plans_folder(root)
         plans = (*loaded.settings.plans, *project.plans_below(root, plans_folder))
         checkout = project.branch(root, inputs)
         return Place(
@@ -168,30 +164,30 @@ def place_for(
             checkout,
             loaded.problems,
             saver,
-            surroundings.played,
-            hooklog.folder(surroundings.state_dir, root) if surroundings.state_dir else None,
+            here.played,
+            hooklog.folder(here.state_dir, root) if here.state_dir else None,
             cwd if branch else root,
             frozenset({owned.workflow, *owned.before} if owned and owned.root == root else ()),
             below_root(root, owned.planned) if owned and owned.root == root else "",
             inputs.real_path(plans_folder).replace(os.sep, "/"),
-            _switched_off(surroundings, loaded.settings),
+            _switched_off(here, loaded.settings),
         )
 
     def present(root: str) -> bool:
-        here = place(root)
-        if only and _is_present(registry.named(only), here):
+        found = place(root)
+        if only and _is_present(registry.named(only), found):
             return True
-        return any(_is_present(form, here) for form in registry.at(here))
+        return any(_is_present(form, found) for form in registry.at(found))
 
-    folders = project.candidates(cwd, surroundings.client_project, inputs)
+    folders = project.candidates(cwd, here.client_project, inputs)
     if owned:
         folders.insert(0, owned.root)
-    fallback = project.root_for_new(cwd, surroundings.client_project, inputs)
+    fallback = project.root_for_new(cwd, here.client_project, inputs)
     return place(next(filter(present, folders), fallback))
 
 
-def _switched_off(surroundings: Surroundings, configured: Settings) -> str:
-    if surroundings.disabled:
+def _switched_off(here: Surroundings, configured: Settings) -> str:
+    if here.disabled:
         return "HOLDFAST_DISABLE is set"
     if configured.enabled:
         return ""
@@ -213,7 +209,7 @@ def _is_present(form: AnyFormat, place: Place) -> bool:
 
 def survey(
     session: str | None,
-    surroundings: Surroundings,
+    here: Surroundings,
     clock: Clock,
     saver: str = "",
     *,
@@ -226,7 +222,6 @@ def survey(
     that is recorded for it, unless another *place* is given. With *only*, other formats are not looked at, unless the
     session comes from a workflow of theirs and its work there is not folded yet.
     """
-    here = surroundings
     view = ProjectView(
         place=place or place_for(session, here, clock, saver, only),
         cwd=here.cwd,
