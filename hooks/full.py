@@ -151,7 +151,7 @@ class _Hook:
         return hooklog.record(asked.name, decision.root, agent, decided, why, run)
 
     def _log(self, decision: Decision, milliseconds: float = 0.0) -> None:
-        state_dir = self.here.state_dir
-        newer = sessionlog.newer_version_warnings(state_dir, self.request.session)
-        record = self._record(decision._replace(why=[*decision.why, *newer]), milliseconds)
-        hooklog.append(state_dir, decision.root, hooklog.line(record))
+        if state_dir := self.here.state_dir:
+            newer = sessionlog.newer_version_warnings(state_dir, self.request.session)
+            record = self._record(decision._replace(why=[*decision.why, *newer]), milliseconds)
+            hooklog.add(hooklog.path(state_dir, decision.root), hooklog.line(record))

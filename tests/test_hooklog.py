@@ -29,8 +29,8 @@ def test_it_is_rotated(tmp_path: Path) -> None:
     """One generation is kept; reading goes over both, oldest first."""
     line = json.dumps({"n": 0, "pad": "x" * 1000}).encode() + b"\n"
     for _ in range(hooklog.LARGEST // len(line) + 2):
-        hooklog.append(str(tmp_path), "/p", line)
-    hooklog.append(str(tmp_path), "/p", b'{"n": 1}\n')
+        hooklog.add(hooklog.path(str(tmp_path), "/p"), line)
+    hooklog.add(hooklog.path(str(tmp_path), "/p"), b'{"n": 1}\n')
     path = Path(hooklog.path(str(tmp_path), "/p"))
     assert path.stat().st_size < hooklog.LARGEST
     assert Path(f"{path}.1").exists()
@@ -42,7 +42,8 @@ def test_parallel_writers_mix_no_lines(tmp_path: Path) -> None:
     code = (
         "import sys; from holdfast.records import hooklog; from holdfast import __version__;"
         "import json; pad = 'x' * 2000;"
-        "[hooklog.append(sys.argv[1], '/p', json.dumps({'who': sys.argv[2], 'n': n, 'pad': pad})"
+        "log = hooklog.path(sys.argv[1], '/p');"
+        "[hooklog.add(log, json.dumps({'who': sys.argv[2], 'n': n, 'pad': pad})"
         ".encode() + b'\\n') for n in range(100)]"
     )
     processes = [
@@ -60,8 +61,7 @@ def test_parallel_writers_mix_no_lines(tmp_path: Path) -> None:
 def test_nowhere_to_write_is_no_error(tmp_path: Path) -> None:
     """A file where the folder should be, or no folder at all."""
     (tmp_path / "projects").write_text("", encoding="utf-8")
-    hooklog.append(str(tmp_path), "/p", b"{}\n")
-    hooklog.append(None, "/p", b"{}\n")
+    hooklog.add(hooklog.path(str(tmp_path), "/p"), b"{}\n")
     assert list(hooklog.read(None, "/p")) == []
     assert list(hooklog.read(str(tmp_path), "/p")) == []
 
@@ -69,7 +69,7 @@ def test_nowhere_to_write_is_no_error(tmp_path: Path) -> None:
 def test_a_broken_line_is_passed_over(tmp_path: Path) -> None:
     """Torn by a full disk, say."""
     for line in (b'{"n": 1}\n', b'{"n": \n', b"[]\n", b'{"n": 2}\n'):
-        hooklog.append(str(tmp_path), "/p", line)
+        hooklog.add(hooklog.path(str(tmp_path), "/p"), line)
     assert [record["n"] for record in hooklog.read(str(tmp_path), "/p")] == [1, 2]
 
 
@@ -78,4 +78,4 @@ def test_a_fifo_in_place_of_the_log_holds_up_no_hook(tmp_path: Path) -> None:
     target = hooklog.path(str(tmp_path), "/p")
     os.makedirs(os.path.dirname(target))
     os.mkfifo(target)
-    hooklog.append(str(tmp_path), "/p", b"{}\n")
+    hooklog.add(hooklog.path(str(tmp_path), "/p"), b"{}\n")

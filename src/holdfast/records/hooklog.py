@@ -79,14 +79,8 @@ def path(state_dir: str, root: str) -> str:
     return os.path.join(folder(state_dir, root), "hook.jsonl")
 
 
-def append(state_dir: str | None, root: str, line: bytes) -> None:
-    """Add *line*; a log that cannot be written is no reason to fail a hook."""
-    if state_dir is not None:
-        add(path(state_dir, root), line)
-
-
 def add(path: str, line: bytes) -> None:
-    """Add *line* to the log at *path*, and rotate it when it has grown too large."""
+    """Add *line* to the log at *path*, and rotate it when it has grown too large; that fails no hook."""
     with contextlib.suppress(OSError):
         if atomic.append(path, line) > LARGEST:
             atomic.rotate(path, LARGEST)
