@@ -156,7 +156,8 @@ def fold_work(before: WorkflowActivity, lines: Sequence[Line], frame: Frame) -> 
     elif before.phase != frame.phase and changed >= work.since:
         # A save that looked before the phase moved, and comes after one that has seen it move,
         # must not move it back.
-        work = work.model_copy(update={"phase": frame.phase, "since": changed, "files": {}})
+        files = {path: seen for path, seen in work.files.items() if seen[0] >= changed}
+        work = work.model_copy(update={"phase": frame.phase, "since": changed, "files": files})
     files, check = dict(work.files), work.check
     for at, line in _in_order(lines, frame.now):
         last = check.at if check and check.at <= now else ""
@@ -245,19 +246,21 @@ def fold(
     session: str | None,
     wait: float,
 ) -> None:
-    """Save the unsaved observations of *session*, except of ended workflows, and the phase of *chosen*."""
+    """Save the unsaved observations of *session*, and the phase of the *chosen* workflow, which it is on at first."""
     noted = WorkflowActivity.decode(ledger.notes_of(place.store, chosen.key).get(_KEY)).phase
     if noted == str(chosen.briefing.phase) and not unfolded(place, state_dir, session):
         return
+    # The chosen one last: a command has changed it since the others were found.
+    known, root = {workflow.key: workflow for workflow in (*workflows, chosen)}, str(place.root)
 
     def by(record: ledger.Ledger) -> None:
-        folded = record.folded.get(session or "", {})
-        lines, upto = sessionlog.unfolded(state_dir, session, folded)
-        others = (workflow for workflow in workflows if workflow.key != chosen.key)
-        for workflow in (chosen, *others):  # a command has changed it since the others were found
-            own = _lines_of(workflow, lines, place, chosen)
-            if own or workflow is chosen:
-                record.note(workflow.key, partial(_with_lines, place, workflow, own))
+        lines, upto = sessionlog.unfolded(state_dir, session, record.folded.get(session or "", {}))
+        by_workflow: dict[tuple[str, str], list[Line]] = {(root, chosen.key): []}
+        for line in lines:
+            by_workflow.setdefault(was_on(line) or (root, chosen.key), []).append(line)
+        for (at, key), own in by_workflow.items():
+            if at == root:
+                record.note(key, partial(_with_lines, place, known.get(key), own))
         if lines and session:
             record.folded.pop(session, None)  # keep the latest last
             record.folded[session] = upto
@@ -267,23 +270,23 @@ def fold(
 
 
 def _with_lines(
-    place: Place, workflow: Workflow, lines: Sequence[Line], notes: ledger.Notes
+    place: Place, workflow: Workflow | None, lines: Sequence[Line], notes: ledger.Notes
 ) -> ledger.Notes:
-    """The *notes* of *workflow* with *lines* folded into them."""
-    # By its number alone: a title that is corrected and a total that grows begin no new phase.
-    phase = str(workflow.briefing.phase)
-    frame = Frame(str(place.root), phase, workflow.created_at, workflow.changed_at, place.now)
-    work = fold_work(WorkflowActivity.decode(notes.get(_KEY)), lines, frame)
+    """The *notes* of *workflow* with *lines* folded into them; of one that was not looked at, the phase stays."""
+    before = WorkflowActivity.decode(notes.get(_KEY))
+    if workflow:
+        # By its number alone: a title that is corrected and a total that grows begin no new phase.
+        phase, born, changed = (
+            str(workflow.briefing.phase),
+            workflow.created_at,
+            workflow.changed_at,
+        )
+    elif before.phase:
+        phase, born, changed = before.phase, None, place.now
+    else:
+        return notes
+    work = fold_work(before, lines, Frame(str(place.root), phase, born, changed, place.now))
     return {**notes, _KEY: work.encode()}
-
-
-def _lines_of(
-    workflow: Workflow, lines: Sequence[Line], place: Place, chosen: Workflow | None
-) -> list[Line]:
-    """Those of *lines* that were added while the session was on *workflow*; at first it is on the *chosen* one."""
-    at_first = (str(place.root), chosen.key) if chosen else None
-    on = (str(place.root), workflow.key)
-    return [line for line in lines if (was_on(line) or at_first) == on]
 
 
 def was_on(line: Line) -> tuple[str, str] | None:
@@ -335,8 +338,10 @@ def facts_now(
     phase = str(workflow.briefing.phase)
     if not place.settings.observe:
         return facts(WorkflowActivity(), fold_session([], place.now), phase)
-    notes = ledger.notes_of(place.store, workflow.key)
-    if own := _lines_of(workflow, unfolded(place, state_dir, session), place, chosen):
+    notes, root = ledger.notes_of(place.store, workflow.key), str(place.root)
+    at_first = (root, chosen.key) if chosen else None
+    lines = unfolded(place, state_dir, session)
+    if own := [line for line in lines if (was_on(line) or at_first) == (root, workflow.key)]:
         notes = _with_lines(place, workflow, own, notes)
     work = WorkflowActivity.decode(notes.get(_KEY))
     return facts(work, session_activity(state_dir, session, place.now), phase)

@@ -132,13 +132,6 @@ class ProjectView:
         key, claim = workflow.part_of or workflow.key, self.owned
         return claim is not None and (claim.root, claim.workflow) == (self.root, key)
 
-    def worked_elsewhere(self) -> bool:
-        """Whether observations that are not folded yet belong to a workflow that is not in this view."""
-        known = {(self.root, workflow.key) for workflow in self.workflows}
-        lines = activity.unfolded(self.place, self.state_dir, self.session)
-        were = [activity.was_on(line) for line in lines]
-        return any(on is None or (on[0] == self.root and on not in known) for on in were)
-
 
 def place_for(
     session: str | None, here: Surroundings, clock: Clock, saver: str = "", only: str | None = None
@@ -219,8 +212,7 @@ def survey(
     """Look at every workflow of the project.
 
     *saver* is the event or command that it is done for, and is noted with what is saved. A session stays with the root
-    that is recorded for it, unless another *place* is given. With *only*, other formats are not looked at, unless the
-    session comes from a workflow of theirs and its work there is not folded yet.
+    that is recorded for it, unless another *place* is given. With *only*, other formats are not looked at.
     """
     view = ProjectView(
         place=place or place_for(session, here, clock, saver, only),
@@ -235,12 +227,7 @@ def survey(
     if not view.place.settings.enabled:
         view.only, view.notes = None, list(view.place.problems)
         return view
-    if only:
-        _look_at(view, [registry.named(only)])
-        if not view.worked_elsewhere():
-            return view
-        view.only = None
-    _look_at(view, registry.at(view.place))
+    _look_at(view, [registry.named(only)] if only else registry.at(view.place))
     return view
 
 
@@ -298,10 +285,7 @@ def begin(view: ProjectView, wait: float) -> None:
 
 def fold(view: ProjectView, wait: float) -> None:
     """Fold what was observed, and observe the chosen workflow from now on."""
-    chosen = view.choice(view.only or "").chosen
-    if chosen is None:
-        return
-    if not view.only or activity.unfolded(view.place, view.state_dir, view.session):
+    if chosen := view.choice().chosen:
         _observe(view, chosen, wait)
 
 
@@ -311,8 +295,7 @@ def _observe(view: ProjectView, workflow: Workflow, wait: float) -> None:
     if elsewhere or workflow.format in view.failures or not view.place.settings.observe:
         return
     try:
-        if not _waits_for_a_format(view):
-            activity.fold(view.place, view.workflows, workflow, view.state_dir, view.session, wait)
+        activity.fold(view.place, view.workflows, workflow, view.state_dir, view.session, wait)
     except NewerRecord:
         return  # the notes report it
     except HoldfastError as error:
@@ -320,13 +303,6 @@ def _observe(view: ProjectView, workflow: Workflow, wait: float) -> None:
         view.notes.append(f"what was observed is not saved yet: {error.cause}")
         return
     sessionlog.begin(view.state_dir, view.session, view.root, workflow.key, view.place.now)
-
-
-def _waits_for_a_format(view: ProjectView) -> bool:
-    """Whether something was observed of a workflow whose format cannot be read now."""
-    lines = activity.unfolded(view.place, view.state_dir, view.session)
-    keys = (on[1] for on in map(activity.was_on, lines) if on)
-    return any(key.startswith(f"{name}:") for key in keys for name in view.failures)
 
 
 def claim(view: ProjectView, workflow: Workflow) -> None:
@@ -454,8 +430,6 @@ class Project:
         view = self.look(only, stay=stay)
         if save_due:
             save(view, COMMAND_WAIT)
-        # The caller may change the session's workflow or phase.
-        fold(view, COMMAND_WAIT)
         if only:
             view.refuse_failed(only)
         return view
