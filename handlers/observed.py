@@ -51,7 +51,9 @@ def handle(
                 from holdfast.workflows import activity  # noqa: PLC0415  # seldom needed
 
                 # It comes with every compaction, by the summariser. Noted, it would outdate what is prepared.
-                known = activity.session_activity(here.state_dir, session, clock.now())
+                log = sessionlog.content(here.state_dir, session)
+                lines = sessionlog.parse(log, sessionlog.OF_SESSION)
+                known = activity.session_in(lines, clock.now())
                 records = records if known.running() else []
         case ToolDone() if event.error is not None and event.tool != "Bash":
             pass  # it has done nothing
@@ -122,7 +124,7 @@ def _follow(
         sync.adopt(view, adopted)
         view = sync.survey(request.session, here, clock, request.name)
     sync.save(view, HOOK_WAIT)
-    sync.fold(view, HOOK_WAIT)
+    sync.observe(view, HOOK_WAIT)
     changed = is_own and selection.changed_with(view.workflows, name, os.path.getmtime(path))
     if changed:
         sync.take_up(view, changed, HOOK_WAIT)

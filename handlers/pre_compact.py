@@ -48,13 +48,13 @@ def handle(event: PreCompact, here: Surroundings, clock: Clock) -> Decision:
 
 
 def keep_books(session: str | None, here: Surroundings, clock: Clock) -> Decision:
-    """What nobody waits for: fold what was observed, while the summary is being written.
+    """What nobody waits for, while the summary is being written: note the phase of what is observed.
 
     What is due is saved here as well, since what is prepared afterwards has to follow from it.
     """
     view = sync.survey(session, here, clock, "PreCompact")
     sync.save(view, LATER_WAIT)
-    sync.fold(view, LATER_WAIT)
+    sync.observe(view, LATER_WAIT)
     if not view.saved and not view.waited and not view.failures:
         return Decision()
     decided = f"beside the compaction: saved {len(view.saved)}"

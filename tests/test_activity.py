@@ -1,9 +1,10 @@
-"""The fold: the order in which lines were added changes nothing, nor when they are folded."""
+"""What lines of a log tell, in whatever order they were added."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,22 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import clock
+from holdfast.config.settings import Settings
+from holdfast.files.store import Store
+from holdfast.formats.engine.workflow import Briefing, Place, Workflow
+from holdfast.records import ledger
 from holdfast.workflows import activity
-from holdfast.workflows.activity import (
-    CheckResult,
-    Frame,
-    Line,
-    SessionActivity,
-    WorkflowActivity,
-    fold_session,
-    fold_work,
-)
+from holdfast.workflows.activity import Line, SessionActivity, Work, session_in, work_in
 
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 ROOT = "/project"
 LATER = NOON + timedelta(days=3)
-FRAME = Frame(ROOT, "2/4 Build", NOON, NOON, LATER)
-NOTHING = fold_session([], LATER)
+NOTHING = session_in([], LATER)
 
 
 def at(seconds: float) -> str:
@@ -41,10 +37,13 @@ def running(session: SessionActivity) -> list[str]:
     return [name for name, _ in session.running()]
 
 
-def tell(
-    work: WorkflowActivity, session: SessionActivity, now: datetime = NOON, room: int = 500
-) -> list[str]:
-    return activity.in_words(activity.facts(work, session, FRAME.phase), now, room)
+def tell(work: Work, session: SessionActivity, now: datetime = NOON, room: int = 500) -> list[str]:
+    return activity.in_words(activity.facts(work, session), now, room)
+
+
+def work_of(lines: Sequence[Line]) -> Work:
+    """Of a workflow that began, and came to its phase, at noon."""
+    return work_in(lines, ROOT, at(0), at(0), LATER)
 
 
 moments = st.integers(-100, 400).map(at)
@@ -81,8 +80,8 @@ lines_of_session = st.one_of(
 some = st.lists(lines_of_work | lines_of_session, max_size=25, unique_by=lambda line: line["at"])
 
 
-def fold(lines: list[dict[str, Any]]) -> tuple[WorkflowActivity, SessionActivity]:
-    return fold_work(WorkflowActivity(), lines, FRAME), fold_session(lines, LATER)
+def fold(lines: list[dict[str, Any]]) -> tuple[Work, SessionActivity]:
+    return work_of(lines), session_in(lines, LATER)
 
 
 @given(some, st.randoms())
@@ -91,23 +90,6 @@ def test_the_order_of_lines_changes_nothing(lines: list[dict[str, Any]], random:
     shuffled = list(lines)
     random.shuffle(shuffled)
     assert fold(lines) == fold(shuffled)
-
-
-@given(some, st.integers(0, 25), st.booleans())
-def test_in_pieces_is_as_at_once(lines: list[dict[str, Any]], cut: int, swap: bool) -> None:
-    """Sessions that share a workflow are folded each at its own time."""
-    pieces = [lines[cut:], lines[:cut]] if swap else [lines[:cut], lines[cut:]]
-    work = fold_work(fold_work(WorkflowActivity(), pieces[0], FRAME), pieces[1], FRAME)
-    assert work == fold_work(WorkflowActivity(), lines, FRAME)
-
-
-@given(some)
-def test_what_is_kept_survives_json(lines: list[dict[str, Any]]) -> None:
-    """And telling it again gives the same bytes, so that nothing is written in vain."""
-    kept, _ = fold(lines)
-    again = WorkflowActivity.decode(json.loads(json.dumps(kept.encode())))
-    assert again == kept
-    assert again.encode() == kept.encode()
 
 
 json_values = st.recursive(
@@ -123,14 +105,10 @@ json_values = st.recursive(
 )
 
 
-@given(
-    json_values, st.lists(st.dictionaries(st.sampled_from(["at", "file", "todos"]), json_values))
-)
-def test_what_is_damaged_counts_as_not_there(record: Any, lines: list[dict[str, Any]]) -> None:
-    """A record or a log that somebody edited."""
-    work = fold_work(WorkflowActivity.decode(record), lines, FRAME)
-    session = fold_session(lines, LATER)
-    assert isinstance(tell(work, session), list)
+@given(st.lists(st.dictionaries(st.sampled_from(["at", "file", "check", "todos"]), json_values)))
+def test_what_is_damaged_counts_as_not_there(lines: list[dict[str, Any]]) -> None:
+    """A log that somebody edited."""
+    assert isinstance(tell(*fold(lines)), list)
 
 
 # Subagents.
@@ -143,21 +121,21 @@ def test_a_subagent_runs_between_start_and_stop() -> None:
         line(2, agent="a", kind="Explore", what="Find the callers", running=True),
         line(3, agent="b", kind="general-purpose", running=True),
     ]
-    session = fold_session(lines, LATER)
+    session = session_in(lines, LATER)
     assert running(session) == ["b", "a"]
-    assert tell(WorkflowActivity(), session) == [
+    assert tell(Work(), session) == [
         (
             'Subagents still running: general-purpose (since 12:00 UTC); Explore "Find the callers" '
             "(since 12:00 UTC). That work is not to be dispatched again."
         )
     ]
-    assert running(fold_session([*lines, line(60, agent="a", running=False)], LATER)) == ["b"]
+    assert running(session_in([*lines, line(60, agent="a", running=False)], LATER)) == ["b"]
 
 
 def test_a_stop_that_is_written_before_its_start_counts() -> None:
     """A short one: both hooks run at the same time, and the start's is the slower one."""
     lines = [line(1, agent="a", running=False), line(2, agent="a", running=True)]
-    assert running(fold_session(lines, LATER)) == []
+    assert running(session_in(lines, LATER)) == []
 
 
 def test_a_subagent_that_is_continued_runs_again() -> None:
@@ -167,13 +145,13 @@ def test_a_subagent_that_is_continued_runs_again() -> None:
         line(5, agent="a", running=False),
         line(90, agent="a", running=True),
     ]
-    assert running(fold_session(lines, LATER)) == ["a"]
+    assert running(session_in(lines, LATER)) == ["a"]
 
 
 def test_a_new_process_has_none_of_the_old_ones_subagents() -> None:
     """They ended with it, and no SubagentStop tells."""
     lines = [line(0, agent="old", running=True), line(5, restarted="resume")]
-    session = fold_session([*lines, line(6, agent="new", running=True)], LATER)
+    session = session_in([*lines, line(6, agent="new", running=True)], LATER)
     assert running(session) == ["new"]
 
 
@@ -185,12 +163,12 @@ def test_what_the_client_lists_is_all_that_runs() -> None:
         line(99, agent="begun just now", running=True),
         line(100, listed=[["listed", "Explore", "Find"], ["unseen", "Plan", "Think"]]),
     ]
-    session = fold_session(lines, LATER)
+    session = session_in(lines, LATER)
     assert set(running(session)) == {"listed", "begun just now", "unseen"}
-    (told,) = tell(WorkflowActivity(), session)
+    (told,) = tell(Work(), session)
     assert 'Explore "Find" (since 12:00 UTC)' in told
     assert 'Plan "Think".' in told
-    assert running(fold_session([*lines, line(200, listed=[])], LATER)) == []
+    assert running(session_in([*lines, line(200, listed=[])], LATER)) == []
 
 
 def test_two_that_stop_together_still_list_each_other() -> None:
@@ -203,7 +181,7 @@ def test_two_that_stop_together_still_list_each_other() -> None:
         line(61, agent="b", running=False),
         line(61, listed=[["a", "Explore", ""]]),
     ]
-    assert running(fold_session(lines, LATER)) == []
+    assert running(session_in(lines, LATER)) == []
 
 
 # Tasks.
@@ -219,9 +197,9 @@ def test_tasks_are_open_until_they_are_over() -> None:
         line(4, task="2", subject="", status="in_progress"),
         line(5, task="3", subject="Ship it", status=None),
     ]
-    session = fold_session(lines, LATER)
+    session = session_in(lines, LATER)
     assert session.open_tasks() == [("Ship it", "pending"), ("Test", "in_progress")]
-    assert tell(WorkflowActivity(), session) == ["Open tasks: Ship it; Test (in progress)"]
+    assert tell(Work(), session) == ["Open tasks: Ship it; Test (in progress)"]
 
 
 def test_a_task_that_is_seen_completed_before_it_is_seen_created() -> None:
@@ -230,15 +208,15 @@ def test_a_task_that_is_seen_completed_before_it_is_seen_created() -> None:
         line(1, task="1", subject="Write", status="completed"),
         line(2, task="1", subject="Write", status="pending"),
     ]
-    assert fold_session(lines, LATER).open_tasks() == []
+    assert session_in(lines, LATER).open_tasks() == []
 
 
 def test_a_list_of_todos_replaces_the_one_before() -> None:
     """The latest by its time."""
     first = line(1, todos=[["Write", "in_progress"], ["Test", "pending"]])
     second = line(2, todos=[["Test", "in_progress"]])
-    assert fold_session([second, first], LATER).open_tasks() == [("Test", "in_progress")]
-    assert fold_session([first, line(3, todos=[])], LATER).open_tasks() == []
+    assert session_in([second, first], LATER).open_tasks() == [("Test", "in_progress")]
+    assert session_in([first, line(3, todos=[])], LATER).open_tasks() == []
 
 
 # Files and checks.
@@ -246,8 +224,7 @@ def test_a_list_of_todos_replaces_the_one_before() -> None:
 
 def test_files_are_those_of_the_phase() -> None:
     """Relative to the root where they are inside it, each once, the latest first."""
-    work = fold_work(
-        WorkflowActivity(),
+    work = work_of(
         [
             line(0, file=f"{ROOT}/src/a.py"),
             line(1, file=f"{ROOT}/b.py", by="agent-1"),
@@ -255,53 +232,20 @@ def test_files_are_those_of_the_phase() -> None:
             line(3, file=f"{ROOT}/src/a.py"),
             line(4, file=f"{ROOT}-other/c.py"),
             line(-1, file=f"{ROOT}/before-it-began.py"),
-        ],
-        FRAME,
+        ]
     )
     assert tell(work, NOTHING) == [
         f"Files modified in this phase: {ROOT}-other/c.py, src/a.py, /etc/hosts, b.py (by a subagent)"
     ]
 
 
-def test_another_phase_begins_a_list_of_its_own() -> None:
-    """With what was changed since the phase came; what came before belongs to the old one."""
-    work = fold_work(
-        WorkflowActivity(), [line(1, file=f"{ROOT}/old.py"), line(1, check="pytest")], FRAME
-    )
-    moved = FRAME._replace(phase="3/4 Test", changed=NOON + timedelta(seconds=60))
-    work = fold_work(
-        work, [line(59, file=f"{ROOT}/late.py"), line(61, file=f"{ROOT}/new.py")], moved
-    )
-    assert list(work.files) == ["new.py"]
-    assert work.check  # it holds until there is a later one
-    # Another session's lines from before the move, folded now.
-    work = fold_work(work, [line(30, file=f"{ROOT}/others.py")], moved)
-    assert list(work.files) == ["new.py"]
-
-
-def test_a_save_that_looked_too_early_does_not_move_the_phase_back() -> None:
-    """It saw the phase before, and waited for the lock."""
-    moved = FRAME._replace(phase="3/4 Test", changed=NOON + timedelta(seconds=60))
-    work = fold_work(
-        fold_work(WorkflowActivity(), [], FRAME), [line(61, file=f"{ROOT}/new.py")], moved
-    )
-    assert fold_work(work, [line(62, file=f"{ROOT}/more.py")], FRAME).phase == "3/4 Test"
-
-
-def test_files_of_another_phase_are_not_told() -> None:
-    """The phase has moved and nothing was folded since."""
-    work = fold_work(WorkflowActivity(), [line(1, file=f"{ROOT}/a.py")], FRAME)
-    assert activity.facts(work, NOTHING, "3/4 Test")["files"] == []
-
-
-def test_a_workflow_that_begins_anew_has_no_files() -> None:
-    """The same plan, opened again after it was completed."""
-    work = fold_work(
-        WorkflowActivity(), [line(1, file=f"{ROOT}/a.py"), line(1, check="pytest")], FRAME
-    )
-    later = NOON + timedelta(days=1)
-    again = fold_work(work, [], FRAME._replace(born=later, changed=later))
-    assert (again.files, again.check) == ({}, None)
+def test_a_check_holds_until_there_is_a_later_one() -> None:
+    """Also in another phase, as long as it is the same workflow."""
+    lines = [line(-2, check="mypy"), line(1, check="pytest"), line(1, file=f"{ROOT}/old.py")]
+    work = work_in(lines, ROOT, at(60), at(0), LATER)
+    assert work.files == {}
+    assert work.check
+    assert work.check["command"] == "pytest"
 
 
 @pytest.mark.parametrize(
@@ -318,7 +262,7 @@ def test_the_last_check_is_told_with_its_result(
 ) -> None:
     """The latest by its time."""
     lines = [line(90, check="pytest -q", ok=ok, code=code), line(30, check="mypy", ok=True)]
-    work = fold_work(WorkflowActivity(), lines, FRAME)
+    work = work_of(lines)
     assert tell(work, NOTHING) == [f"Last check: {words}"]
     assert "at 2026-01-02 12:01 UTC" in tell(work, NOTHING, NOON + timedelta(days=2))[0]
 
@@ -328,10 +272,8 @@ def test_the_last_check_is_told_with_its_result(
 
 def test_what_is_kept_is_bounded() -> None:
     """The newest of each."""
-    work = fold_work(
-        WorkflowActivity(), [line(n, file=f"{ROOT}/{n}.py") for n in range(200)], FRAME
-    )
-    assert list(work.files) == [f"{n}.py" for n in range(150, 200)]
+    work = work_of([line(n, file=f"{ROOT}/{n}.py") for n in range(200)])
+    assert list(work.files) == [f"{n}.py" for n in range(199, 149, -1)]
 
 
 def test_what_is_told_is_bounded_and_counts_the_rest() -> None:
@@ -340,8 +282,8 @@ def test_what_is_told_is_bounded_and_counts_the_rest() -> None:
     lines += [line(n, agent=str(n), kind="k", what="w" * 150, running=True) for n in range(40)]
     lines += [line(n, task=str(n), subject=f"t{n}", status="pending") for n in range(40)]
     work, session = (
-        fold_work(WorkflowActivity(), lines, FRAME),
-        fold_session(lines, LATER),
+        work_of(lines),
+        session_in(lines, LATER),
     )
     agents, tasks, files = tell(work, session)
     assert "; … 38 more. That work" in agents
@@ -361,30 +303,84 @@ def test_what_is_told_is_clean() -> None:
         line(0, file=f"{ROOT}/{evil}"),
         line(0, check=evil, ok=True),
     ]
-    for each in tell(fold_work(WorkflowActivity(), lines, FRAME), fold_session(lines, LATER)):
+    for each in tell(work_of(lines), session_in(lines, LATER)):
         assert "\n" not in each
         assert "</" not in each
         assert "\x1b" not in each
 
 
-def test_a_check_is_kept_with_its_type() -> None:
-    """Also after it was written and read."""
-    work = fold_work(WorkflowActivity(), [line(1, check="pytest", ok=False, code=1)], FRAME)
-    assert WorkflowActivity.decode(work.encode()).check == CheckResult(
-        at=at(1), command="pytest", ok=False, code=1
-    )
-
-
-def test_a_clock_that_was_ahead_decides_nothing() -> None:
-    """Neither what it has written into the log, nor what was kept while it was ahead."""
-    ahead = FRAME._replace(now=NOON + timedelta(days=30), changed=NOON + timedelta(days=20))
+def test_a_clock_that_was_ahead_decides_nothing(tmp_path: Path) -> None:
+    """Neither what it has written into the log, nor the begin of a phase that was noted while it was ahead."""
     month = 30 * 24 * 3600
-    work = fold_work(WorkflowActivity(), [line(month, check="pytest", ok=False)], ahead)
-    lines = [line(month, file=f"{ROOT}/a.py"), line(1, file=f"{ROOT}/b.py"), line(2, check="mypy")]
-    work = fold_work(work, lines, FRAME)
+    lines = [line(month, check="pytest", ok=False), line(month, file=f"{ROOT}/a.py")]
+    work = work_of([*lines, line(1, file=f"{ROOT}/b.py"), line(2, check="mypy")])
     assert set(work.files) == {"a.py", "b.py"}
     assert work.check
-    assert work.check.command == "mypy"
+    assert work.check["command"] == "mypy"
     lines = [line(month, listed=[]), line(month, agent="a", running=False)]
     lines += [line(1, agent="a", running=True), line(2, agent="b", running=True)]
-    assert running(fold_session(lines, LATER)) == ["b"]
+    assert running(session_in(lines, LATER)) == ["b"]
+    begin_phase(tmp_path, 1, month, now=month + 1)
+    assert told_files(tmp_path, 1, 5, line(3, file="/a.py")) == ["/a.py"]
+    begin_phase(tmp_path, 2, 10)
+    assert told_files(tmp_path, 2, 10, line(3, file="/a.py"), line(11, file="/b.py")) == ["/b.py"]
+
+
+# Since when a workflow is in its phase.
+
+
+def state(phase: int, changed: float, born: float = 0) -> Workflow:
+    briefing = Briefing("W", "custom", phase, 4, "", "in_progress")
+    when, created = (NOON + timedelta(seconds=seconds) for seconds in (changed, born))
+    return Workflow("canonical", "key", "W", "active", when, lambda: briefing, created_at=created)
+
+
+def place(root: Path, now: float) -> Place:
+    return Place(Store(root), Settings(), NOON + timedelta(seconds=now), None, None)
+
+
+def begin_phase(root: Path, phase: int, changed: float, born: float = 0, now: float = 3600) -> None:
+    activity.note_phase(place(root, now), state(phase, changed, born), 1)
+
+
+def told_files(root: Path, phase: int, changed: float, *lines: Line, born: float = 0) -> list[str]:
+    return [*activity.work_on(place(root, 3600), state(phase, changed, born), lines).files]
+
+
+OLD, LATE, NEW = (line(n, file=f"/{n}.py") for n in (1, 59, 61))
+
+
+def test_another_phase_begins_a_list_of_its_own(tmp_path: Path) -> None:
+    """With what was changed since the phase came, however often the workflow is changed in it."""
+    begin_phase(tmp_path, 2, 0)
+    assert told_files(tmp_path, 2, 30, OLD, LATE) == ["/59.py", "/1.py"]
+    begin_phase(tmp_path, 3, 60)
+    begin_phase(tmp_path, 3, 100)
+    assert told_files(tmp_path, 3, 100, OLD, LATE, NEW) == ["/61.py"]
+
+
+def test_a_save_that_looked_too_early_does_not_move_the_phase_back(tmp_path: Path) -> None:
+    """It saw the phase before, and waited for the lock."""
+    begin_phase(tmp_path, 3, 60)
+    begin_phase(tmp_path, 2, 30)
+    assert told_files(tmp_path, 3, 60, OLD, LATE, NEW) == ["/61.py"]
+
+
+def test_files_of_another_phase_are_not_told(tmp_path: Path) -> None:
+    """The phase has moved and nobody has noted it."""
+    begin_phase(tmp_path, 2, 0)
+    assert told_files(tmp_path, 3, 60, OLD, LATE, NEW) == ["/61.py"]
+
+
+def test_a_workflow_that_begins_anew_has_no_files(tmp_path: Path) -> None:
+    """The same plan, opened again after it was completed, in the same phase."""
+    begin_phase(tmp_path, 1, 0)
+    assert told_files(tmp_path, 1, 60, OLD, NEW, born=60) == ["/61.py"]
+
+
+@pytest.mark.parametrize("noted", [5, [], {"phase": 1}, {"phase": "1", "since": 5}])
+def test_a_damaged_note_counts_as_not_there(noted: object, tmp_path: Path) -> None:
+    """Somebody edited the record."""
+    ledger.update_notes(Store(tmp_path), "key", 1, lambda _: {"observed": noted})
+    begin_phase(tmp_path, 1, 0)
+    assert told_files(tmp_path, 1, 60, OLD) == ["/1.py"]

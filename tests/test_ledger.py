@@ -61,14 +61,13 @@ def test_one_odd_value_costs_itself(store: Store) -> None:
         "ignored": {"d": "D", "e": 5},
         "notices": ["seen", 5],
         "workflows": {"f": {"x": 1}, "g": 5},
-        "folded": {"s": {"log": 5}, "t": {"log": "x"}, "u": 5},
     }
     store.private.mkdir(parents=True)
     (store.private / "ledger.json").write_text(json.dumps(content), encoding="utf-8")
     found = ledger.load(store)
     assert found.finished == {"a": Tombstone(**stone)}
     assert (found.ignored, found.notices) == ({"d": "D"}, ["seen"])
-    assert (found.workflows, found.folded) == ({"f": {"x": 1}}, {"s": {"log": 5}})
+    assert found.workflows == {"f": {"x": 1}}
 
 
 def test_nothing_is_written_when_nothing_changes(store: Store) -> None:

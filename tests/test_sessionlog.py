@@ -54,8 +54,8 @@ def paths(lines: Iterable[Mapping[str, object]]) -> list[object]:
     return [line["file"] for line in lines]
 
 
-def unfolded(here: Surroundings, upto: sessionlog.Offsets | None = None) -> list[object]:
-    return paths(sessionlog.unfolded(here.state_dir, "s", upto or {})[0])
+def work(here: Surroundings) -> list[object]:
+    return paths(sessionlog.work_in(sessionlog.content(here.state_dir, "s")))
 
 
 def read(here: Surroundings, *kinds: str) -> list[dict[str, object]]:
@@ -67,32 +67,35 @@ def fill(log: Path) -> None:
     sessionlog.add(str(log), b'{"entry": "heard", "at": "filler"}\n' * 31_000)
 
 
-def test_what_was_folded_is_not_folded_again(here: Surroundings) -> None:
-    """A fold remembers how far it has read; the lines stay as they are."""
+def test_what_was_counted_is_not_counted_again(here: Surroundings, log: Path) -> None:
+    """Whoever counts remembers how far it has read; the lines stay as they are."""
     sessionlog.observe(here, "s", NOW, {"file": "/a"}, {"check": "pytest", "ok": True})
     sessionlog.observe(here, "other", NOW, {"file": "/c"})
-    lines, upto = sessionlog.unfolded(here.state_dir, "s", {})
+    lines, upto = sessionlog.added(str(log), {}, ["file", "check"])
     assert [line["entry"] for line in lines] == ["file", "check"]
     assert lines[0]["at"] == "2026-01-02T12:00:00.000000Z"
     sessionlog.observe(here, "s", NOW, {"file": "/b"})
-    assert unfolded(here, upto) == ["/b"]
-    assert sessionlog.unfolded(here.state_dir, "s", upto)[1] != upto
+    lines, further = sessionlog.added(str(log), upto, ["file", "check"])
+    assert paths(lines) == ["/b"]
+    assert further != upto
 
 
 def test_a_line_belongs_to_what_the_session_was_on(here: Surroundings) -> None:
-    """Also where that was said before the fold that has read so far."""
+    """Where it was on nothing, to what it came to next."""
     sessionlog.observe(here, "s", NOW, {"file": "/before"})
     sessionlog.begin(here.state_dir, "s", "/p", "one", NOW)
     sessionlog.observe(here, "s", NOW, {"file": "/a"})
-    lines, upto = sessionlog.unfolded(here.state_dir, "s", {})
-    assert [line["on"] for line in lines] == [None, ("/p", "one")]
+    sessionlog.append(here.state_dir, "s", sessionlog.ON, NOW)
     sessionlog.observe(here, "s", NOW, {"file": "/b"})
     sessionlog.begin(here.state_dir, "s", "/p", "two", NOW)
     sessionlog.begin(here.state_dir, "s", "/p", "two", NOW)
     sessionlog.observe(here, "s", NOW, {"file": "/c"})
-    lines, _ = sessionlog.unfolded(here.state_dir, "s", upto)
-    assert [line["on"] for line in lines] == [("/p", "one"), ("/p", "two")]
-    assert len(read(here, "on")) == 2
+    sessionlog.append(here.state_dir, "s", sessionlog.ON, NOW)
+    sessionlog.observe(here, "s", NOW, {"file": "/d"})
+    lines = sessionlog.work_in(sessionlog.content(here.state_dir, "s"))
+    one, two = ("/p", "one"), ("/p", "two")
+    assert [line["on"] for line in lines] == [one, one, two, two, None]
+    assert len(read(here, "on")) == 4
 
 
 def test_only_its_owner_can_read_it(here: Surroundings, log: Path) -> None:
@@ -111,13 +114,13 @@ def test_many_processes_add_while_it_is_rotated(here: Surroundings, log: Path) -
     upto: sessionlog.Offsets = {}
     filled: list[float] = []
     while any(process.poll() is None for process in running):
-        lines, upto = sessionlog.unfolded(here.state_dir, "s", upto)
+        lines, upto = sessionlog.added(str(log), upto, ["file"])
         seen += paths(lines)
         # Not one right after the other: it takes a megabyte of lines in between.
         if lines and time.monotonic() - (filled or [0.0])[-1] > 0.1:
             fill(log)
             filled.append(time.monotonic())
-    seen += paths(sessionlog.unfolded(here.state_dir, "s", upto)[0])
+    seen += paths(sessionlog.added(str(log), upto, ["file"])[0])
     assert {process.returncode for process in running} == {0}
     assert Path(f"{log}.1").exists()  # or nothing happened at the same time
     assert sorted(map(str, seen)) == sorted(f"{w}-{n}" for w in range(8) for n in range(500))
@@ -140,7 +143,7 @@ def test_rotation_keeps_what_counts(here: Surroundings, log: Path) -> None:
     assert (again.opened, again.denied) == ({"/a"}, 1)
     assert sessionlog.works_on(here.state_dir, "s") == ("/p", "key")
     sessionlog.observe(here, "s", NOW, {"file": "/b"})
-    lines, _ = sessionlog.unfolded(here.state_dir, "s", {})
+    lines = sessionlog.work_in(sessionlog.content(here.state_dir, "s"))
     assert [line["on"] for line in lines] == [("/p", "key"), ("/p", "key")]
 
 
@@ -172,13 +175,13 @@ def test_what_follows_a_torn_line_is_read(here: Surroundings, log: Path) -> None
     with log.open("ab") as stream:
         stream.write(b'[1]\n\xff\n{"entry": "file", "at": "')
     sessionlog.observe(here, "s", NOW, {"file": "/b"})
-    assert unfolded(here) == ["/a", "/b"]
+    assert work(here) == ["/a", "/b"]
 
 
 def test_a_name_that_is_not_utf8_is_kept(here: Surroundings) -> None:
     """It was kept with a question mark."""
     sessionlog.observe(here, "s", NOW, {"file": "/caf\udce9"})
-    assert unfolded(here) == ["/caf\udce9"]
+    assert work(here) == ["/caf\udce9"]
 
 
 def test_a_link_is_not_followed(here: Surroundings, log: Path, tmp_path: Path) -> None:
@@ -195,7 +198,7 @@ def test_a_fifo_holds_nobody_up(here: Surroundings, log: Path) -> None:
     log.parent.mkdir(parents=True)
     os.mkfifo(log)
     sessionlog.observe(here, "s", NOW, {"file": "/a"})
-    assert unfolded(here) == []
+    assert work(here) == []
     assert not sessionlog.has_only(str(log), "id", 5, ())
 
 
@@ -203,7 +206,7 @@ def test_without_a_folder_or_a_session_nothing_is_noted(here: Surroundings, log:
     """And nothing is written to the working directory."""
     sessionlog.observe(here._replace(state_dir=None), "s", NOW, {"file": "/a"})
     sessionlog.observe(here, None, NOW, {"file": "/a"})
-    assert sessionlog.unfolded(None, "s", {}) == ([], {})
+    assert sessionlog.content(None, "s") == b""
     assert sessionlog.content(here.state_dir, None) == b""
     assert not log.parent.exists()
 

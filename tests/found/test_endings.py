@@ -111,7 +111,7 @@ def test_complete_ends_an_ignore_as_well(
     "content",
     [
         "[" * 100_000,
-        '{"finished": {"k": {"name": "x", "at": 5}}, "ignored": [], "notices": {}, "workflows": [], "folded": {"s": 1}}',
+        '{"finished": {"k": {"name": "x", "at": 5}}, "ignored": [], "notices": {}, "workflows": []}',
         "",
         "5",
     ],

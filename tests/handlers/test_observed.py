@@ -6,8 +6,6 @@ The payloads have the fields of those that the real client sends.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -375,7 +373,7 @@ def test_what_moves_the_phase_is_the_first_file_of_the_next(
 def test_what_came_before_a_phase_change_belongs_to_the_old_phase(
     client: Client, compaction_cycle: Compactions
 ) -> None:
-    """A command saves first, so that it is folded before the phase moves; undo brings it back."""
+    """A command notes when it has moved the phase."""
     compaction_cycle()
     client.edit("old.py")
     client.project.run("phase", "next", session=SESSION)
@@ -425,7 +423,7 @@ def test_a_new_process_has_no_subagents_of_the_old_one(
 
 
 def test_a_new_session_waits_for_nothing(client: Client, compaction_cycle: Compactions) -> None:
-    """Nothing can be left of it, so nothing is folded."""
+    """Nothing is noted of it."""
     compaction_cycle.start("startup", session="new")
     with Store(client.project.root).lock(1):
         outcome = compaction_cycle.fire("SessionStart", session="newer", source="startup")
@@ -451,12 +449,13 @@ def test_subagents_go_with_the_session_to_another_workflow(
     assert seen(compaction_cycle().guidance) == ["Files modified in this phase: old.py"]
 
 
-# Saving it.
+# Where it is kept.
 
 
-def test_nothing_to_fold_no_write(client: Client, compaction_cycle: Compactions) -> None:
-    """And one that is folded is not folded again."""
-    client.edit("a.py")
+def test_what_is_observed_is_written_nowhere_else(
+    client: Client, compaction_cycle: Compactions
+) -> None:
+    """It stays in the session's log: no save writes it again, or waits for a lock for it."""
     compaction_cycle()
 
     def written() -> dict[Path, tuple[int, int]]:
@@ -466,66 +465,16 @@ def test_nothing_to_fold_no_write(client: Client, compaction_cycle: Compactions)
         }
 
     before = written()
+    client.edit("a.py")
     with Store(client.project.root).lock(1):
         begun = time.monotonic()
         assert compaction_cycle.fire("PreCompact").code == 0
         assert time.monotonic() - begun < 1.5  # it did not wait for the lock
-    assert compaction_cycle.fire("PreCompact").code == 0
+    assert seen(compaction_cycle().guidance) == ["Files modified in this phase: a.py"]
     assert written() == before
 
 
-def test_that_it_cannot_be_folded_fails_no_save(
-    client: Client, compaction_cycle: Compactions
-) -> None:
-    """The guidance tells it all the same, and the next save folds it."""
-    compaction_cycle()
-    client.edit("a.py")
-    with Store(client.project.root).lock(1):
-        outcome = compaction_cycle.fire("PreCompact", trigger="auto")
-        assert outcome.code == 0
-        assert b'"W"' in outcome.stdout
-        played = compaction_cycle()
-    assert seen(played.guidance) == ["Files modified in this phase: a.py"]
-    assert "what was observed is not saved yet" in client.project.run("log", "--json").stdout
-    assert seen(compaction_cycle().guidance) == ["Files modified in this phase: a.py"]
-
-
-KILLED = """
-import os, sys
-from holdfast import __main__
-from holdfast.records import ledger
-ledger.change = lambda *_: os.kill(os.getpid(), 9)
-sys.argv = ["holdfast", "hook", "--later"]
-__main__.main()
-"""
-
-
-def test_a_save_that_is_killed_before_it_is_done_is_repeated(
-    client: Client, compaction_cycle: Compactions
-) -> None:
-    """What was folded already is folded again, and counts once."""
-    client.launch("a1", "Explore", "Find")
-    client.edit("a.py")
-    client.bash("pytest")
-    payload = Session(SESSION, str(client.project.root)).pre_compact()
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED],
-        input=encode(payload),
-        env=client.project.environment(),
-        cwd=client.project.root,
-        check=False,
-    )
-    assert done.returncode == -9
-    client.edit("b.py")
-    agents, files, check = seen(compaction_cycle().guidance)
-    assert "Find" in agents
-    assert files == "Files modified in this phase: b.py, a.py"
-    assert "`pytest` passed" in check
-
-
-def test_without_a_workflow_nothing_is_folded(
-    client: Client, compaction_cycle: Compactions
-) -> None:
+def test_without_a_workflow_it_waits_for_one(client: Client, compaction_cycle: Compactions) -> None:
     """What is not chosen gets nothing; it comes when the workflow does."""
     compaction_cycle()
     client.project.run("ignore", "W", session=SESSION)
@@ -539,23 +488,20 @@ def test_without_a_workflow_nothing_is_folded(
 def test_a_damaged_record_is_replaced_by_its_copy(
     client: Client, compaction_cycle: Compactions
 ) -> None:
-    """It is no reason to lose what was noted, nor what comes."""
-    client.edit("a.py")
+    """It is no reason to lose what is counted there."""
     compaction_cycle()
     path = client.project.root / ".claude/holdfast/ledger.json"
+    store, key = Store(client.project.root), "canonical:name:w"
+    ledger.update_notes(store, key, 1, lambda notes: {**notes, "more": 1})
     for damage in (b"{", b"[]", b"\xff"):
         path.write_bytes(damage)
         client.edit("b.py")
-        assert "b.py, a.py" in str(seen(compaction_cycle().guidance))
-    store, key = Store(client.project.root), "canonical:name:w"
-    ledger.update_notes(store, key, 1, lambda _: {"observed": {"files": 5}, "more": 1})
-    client.edit("c.py")
-    assert "c.py" in str(seen(compaction_cycle().guidance))
+        assert "b.py" in str(seen(compaction_cycle().guidance))
     assert ledger.notes_of(store, key)["more"] == 1
 
 
 @pytest.mark.long
-def test_hooks_add_while_saves_fold(client: Client, compaction_cycle: Compactions) -> None:
+def test_hooks_add_while_others_save(client: Client, compaction_cycle: Compactions) -> None:
     """Real processes, all at once: every subagent is known, none is lost."""
     compaction_cycle()
     root = str(client.project.root)
@@ -585,8 +531,8 @@ def test_hooks_add_while_saves_fold(client: Client, compaction_cycle: Compaction
 # Showing it.
 
 
-def test_show_tells_it_also_before_it_is_folded(client: Client) -> None:
-    """Nothing shortened, and as JSON; looking folds nothing."""
+def test_show_tells_all_of_it(client: Client) -> None:
+    """Nothing shortened, and as JSON; looking writes nothing."""
     client.launch("a1", "Explore", "Find")
     for number in range(30):
         client.edit(f"src/{number}.py")

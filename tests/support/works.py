@@ -182,7 +182,7 @@ WORKS: dict[str, list[Work]] = {
             [*_CANONICAL, PRE_COMPACT, COMPACTED],
         ),
         Work("noted", Hook("PostToolUse", _TESTED), [*_CANONICAL, COMPACTED]),
-        Work("folded", LATER, [*_CANONICAL, COMPACTED, Hook("PostToolUse", _TESTED)]),
+        Work("beside", LATER, [*_CANONICAL, COMPACTED, Hook("PostToolUse", _TESTED)]),
         Work("ignored", ["ignore", "User Auth"], _CANONICAL),
         Work("resumed", ["resume", "User Auth"], [*_CANONICAL, ["complete"]]),
     ],

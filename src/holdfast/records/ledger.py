@@ -3,8 +3,8 @@
 An entry under "finished" is a tombstone: markdown that nobody has edited since does not bring the workflow back. An
 entry under "ignored" holds until `holdfast resume`. "followed" are plans that count whatever they say of their status.
 "notices" are lines that the person has not seen yet, because they came up where a hook has no channel to a person.
-"told" are files of which the person was told, and in which version. "workflows" has what was observed and counted,
-since nothing of ours goes into files that are not ours alone. "folded" says how far the log of each session is in it.
+"told" are files of which the person was told, and in which version. "workflows" has since when each is in its phase, and what was counted,
+since nothing of ours goes into files that are not ours alone.
 
 It is one file in our private folder of the project, read and written whole inside the project's lock, with its last
 good copy beside it.
@@ -28,7 +28,7 @@ from holdfast.files.store import COMMAND_WAIT, LARGEST, Store
 _FILE = "ledger.json"
 _COPY = "ledger.last.json"
 _MOST_NOTICES = 10
-_MOST_WORKFLOWS = 300  # and sessions; those that were noted last
+_MOST_WORKFLOWS = 300  # those that were noted last
 
 Text = InstanceOf[str]  # names may hold lone surrogates, which pydantic refuses in a str
 Notes = dict[str, Any]
@@ -69,7 +69,6 @@ class Ledger(BaseModel):
     notices: Texts = []
     told: Table[Text] = {}  # versions, by path
     workflows: Table[Notes] = {}
-    folded: Table[dict[Text, int]] = {}
 
     # Not saved. `damaged`: the file was unreadable and this is its last good copy. `newer`: why the record cannot be
     # saved, because a newer Holdfast has written it or it is out of reach.
@@ -97,7 +96,6 @@ class Ledger(BaseModel):
             "told": dict(list(self.told.items())[-_MOST_NOTICES:]),
             "notices": list(dict.fromkeys(self.notices))[-_MOST_NOTICES:],
             "workflows": dict(list(self.workflows.items())[-_MOST_WORKFLOWS:]),
-            "folded": dict(list(self.folded.items())[-_MOST_WORKFLOWS:]),
         }
         # ASCII, so that a key or a text with a lone surrogate can be read back.
         return (json.dumps(stamped(content), indent=1) + "\n").encode()

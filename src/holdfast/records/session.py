@@ -77,12 +77,17 @@ def last_heard(
     state_dir: str | None, session: str | None, inputs: Inputs = UNRECORDED
 ) -> datetime | None:
     """When *session* was last restored, changed something by command, or began to be compacted."""
+    line = sessionlog.last(log_of(state_dir, session, inputs), "heard")
+    return clock.parse(str(line.get("at", "")))
+
+
+def log_of(state_dir: str | None, session: str | None, inputs: Inputs) -> bytes:
+    """All that counts in the log of *session*, from which an answer follows."""
     if state_dir and session:
         path = sessionlog.path_of(state_dir, session)
         inputs.note(path)
         inputs.note(f"{path}.1")
-    line = sessionlog.last(sessionlog.content(state_dir, session), "heard")
-    return clock.parse(str(line.get("at", "")))
+    return sessionlog.content(state_dir, session)
 
 
 def others(

@@ -2,8 +2,8 @@
 
 Rule 1: a line is added with a single write and never changed. Twelve hooks at once need no lock, and one that
         is killed leaves at most a torn line, which readers skip.
-Rule 2: whoever folds lines into the project record saves there, in the same write, how far it has read (`Offsets`).
-        So a fold that is killed is repeated as a whole, and no line is folded twice.
+Rule 2: whoever counts lines in the project record saves there, in the same write, how far it has read (`Offsets`).
+        So counting that is killed is repeated as a whole, and no line is counted twice.
 Rule 3: a log of more than 1 MB is rotated to `.1`, over the one before, and both are read; a late writer adds to `.1`.
         So at least the last megabyte counts, thousands of lines: what is older is forgotten.
 Rule 4: nothing is added to the log of a newer Holdfast. Its first line has the version.
@@ -266,26 +266,18 @@ def observe(here: Surroundings, session: str | None, now: datetime, *records: Li
             append(here.state_dir, session, next(iter(record)), now, **record)
 
 
-def unfolded(
-    state_dir: str | None, session: str | None, upto: Offsets
-) -> tuple[list[Line], dict[str, int]]:
-    """Edits and checks of *session* after *upto*, and how far that is.
+def work_in(data: bytes) -> list[dict[str, object]]:
+    """Edits and checks in *data*.
 
-    Under "on" each has root and key of the workflow that the session was on; None where that was not known yet.
+    Under "on" each has root and key of the workflow that the session was on, or came to next; None where it came to none.
     """
-    files = _files(path_of(state_dir, session)) if state_dir and session else []
-    found: list[Line] = []
-    before = b""
-    for log, data in files:
-        offset = upto.get(log, 0)
-        on = _on(last(before + data[:offset], ON))
-        for record in parse(data[offset:], (ON, *OF_WORKFLOW)):
-            if record["entry"] == ON:
-                on = _on(record)
-            else:
-                found.append({**record, "on": on})
-        before += data
-    return found, {log: len(data) for log, data in files}
+    on, found = None, list[dict[str, object]]()
+    for record in parse(data, (ON, *OF_WORKFLOW)):
+        if record["entry"] != ON:
+            found.append({**record, "on": on})
+        elif on := _on(record):
+            found = [{**line, "on": line["on"] or on} for line in found]
+    return found
 
 
 def _on(record: Line) -> tuple[str, str] | None:

@@ -1,14 +1,13 @@
-"""What hooks observed of a workflow and a session: folded from session logs, and described.
+"""What hooks observed of a workflow and a session: read from session logs, and described.
 
-Files and checks belong to the workflow, whichever session they come from, and are folded into what is kept of it.
-Tasks and subagents belong to the session and go with it to another workflow; they stay in its log.
-What a session does belongs to the workflow that it is on at that moment. Every save logs which one that is, since the hook
-of a tool call has no time to choose one.
+Files and checks belong to the workflow, whichever session they come from. Tasks and subagents belong to the session and go
+with it to another workflow. What a session does belongs to the workflow that it is on at that moment. Every save logs which
+one that is, since the hook of a tool call has no time to choose one, and notes when the workflow came to its phase.
 
-Rule 1: lines are folded in the order of their times: hooks run beside the conversation, and a slow one adds its line
+Rule 1: lines are taken in the order of their times: hooks run beside the conversation, and a slow one adds its line
         late. A time in the future is of a clock that was ahead, and decides nothing.
-Rule 2: a file belongs to the phase in which it was changed. With another phase the list begins anew,
-        with what is not older than the change that brought that phase.
+Rule 2: a file belongs to the phase in which it was changed: what is older than the change that brought the phase is
+        not told.
 Rule 3: a subagent runs when its start was seen and its end was not. Subagents and tasks that are over
         stay over, unless they begin again so much later that it cannot be a late line of the beginning.
 Rule 4: what the client lists as running at one moment is all that ran then; and a process that
@@ -19,16 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
-
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from holdfast import clock
 from holdfast.files.regular import contains
 from holdfast.formats.engine.workflow import Place, Workflow
-from holdfast.records import ledger, sessionlog
+from holdfast.records import ledger
 from holdfast.text.plaintext import one_line
 from holdfast.text.room import units
 
@@ -42,50 +38,11 @@ _TEXT = 200
 Line: TypeAlias = Mapping[str, object]
 
 
-class Frame(NamedTuple):
-    """Inputs to folding besides the lines."""
-
-    root: str
-    phase: str
-    born: datetime | None  # None while it is not saved
-    changed: datetime  # when an agent or a person changed the workflow last
-    now: datetime
-
-
-class CheckResult(BaseModel):
-    """The last check or test, and its result."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-    at: str
-    command: str
-    ok: bool | None = None  # None when its exit code was hidden, or it was not waited for
-    code: int | None = None
-
-
-class WorkflowActivity(BaseModel):
+class Work(NamedTuple):
     """Work done on a workflow, by any session."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-    phase: str = ""
-    since: str = ""  # files changed before are not of the phase
-    began: str = ""  # checks before are not of the workflow
-    born: str = ""  # another workflow of the same name, born later, begins anew
-    files: Mapping[str, tuple[str, str]] = {}  # path -> when, by which subagent
-    check: CheckResult | None = None
-
-    @classmethod
-    def decode(cls, value: object) -> WorkflowActivity:
-        """Decode *value*; unreadable fields count as missing."""
-        try:
-            return cls.model_validate(value)
-        except ValidationError:
-            return cls()
-
-    def encode(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+    files: Mapping[str, tuple[str, str]] = {}  # path -> when, by which subagent; the latest first
+    check: Mapping[str, Any] | None = None  # the last check or test, and its result
 
 
 class WorkItem(NamedTuple):
@@ -141,47 +98,35 @@ def _well_after(moment: str, other: str) -> bool:
     return later is not None and earlier is not None and later - earlier > _LATE
 
 
-# Folding.
+# Reading the lines.
 
 
-def fold_work(before: WorkflowActivity, lines: Sequence[Line], frame: Frame) -> WorkflowActivity:
-    """*before* with the files and the checks in *lines*."""
-    changed, born = clock.iso(frame.changed), clock.iso(frame.born) if frame.born else ""
-    now = clock.iso(frame.now)
-    ahead = {name: "" for name in ("since", "began") if getattr(before, name) > now}
-    work = before.model_copy(update={"born": before.born or born, **ahead})
-    if not before.phase or born > work.born:
-        began = min(born or changed, changed)
-        work = WorkflowActivity(phase=frame.phase, since=began, began=began, born=born)
-    elif before.phase != frame.phase and changed >= work.since:
-        # A save that looked before the phase moved, and comes after one that has seen it move,
-        # must not move it back.
-        files = {path: seen for path, seen in work.files.items() if seen[0] >= changed}
-        work = work.model_copy(update={"phase": frame.phase, "since": changed, "files": files})
-    files, check = dict(work.files), work.check
-    for at, line in _in_order(lines, frame.now):
-        last = check.at if check and check.at <= now else ""
+def work_in(lines: Sequence[Line], root: str, since: str, began: str, now: datetime) -> Work:
+    """The files that were changed *since* then, and the last check since the workflow *began*."""
+    files, check = dict[str, tuple[str, str]](), None
+    for at, line in _in_order(lines, now):
         match line:
-            case {"file": str(path)} if at >= work.since:
-                name, by = _relative(path, frame.root), line.get("by")
-                files[name] = max(files.get(name, ("", "")), (at, str(by or "")))
-            case {"check": str(command)} if at >= max(work.began, last):
+            case {"file": str(path)} if at >= since:
+                name, by = _relative(path, root), line.get("by")
+                files.pop(name, None)
+                files[name] = at, str(by or "")
+            case {"check": str(command)} if at >= began:
                 ok, code = line.get("ok"), line.get("code")
-                check = CheckResult(
-                    at=at,
-                    command=command,
-                    ok=ok if isinstance(ok, bool) else None,
-                    code=code if isinstance(code, int) else None,
-                )
-    newest = sorted(files.items(), key=lambda file: (file[1], file[0]))[-MOST_FILES:]
-    return work.model_copy(update={"files": dict(newest), "check": check})
+                check = {
+                    "at": at,
+                    "command": command,
+                    # None when its exit code was hidden, or it was not waited for.
+                    "ok": ok if isinstance(ok, bool) else None,
+                    "code": code if isinstance(code, int) else None,
+                }
+    return Work(dict([*files.items()][: -MOST_FILES - 1 : -1]), check)
 
 
 def _relative(path: str, root: str) -> str:
     return path[len(root.rstrip("/\\")) + 1 :] if path != root and contains(root, path) else path
 
 
-def fold_session(lines: Sequence[Line], now: datetime) -> SessionActivity:
+def session_in(lines: Sequence[Line], now: datetime) -> SessionActivity:
     """The tasks and subagents in *lines*."""
     tasks, agents, new = dict[str, WorkItem](), dict[str, WorkItem](), WorkItem()
     todos, listed = list[tuple[str, str]](), ""
@@ -238,81 +183,38 @@ def _rows(rows: Iterable[object], count: int) -> list[list[str]]:
     ]
 
 
-def fold(
-    place: Place,
-    workflows: Sequence[Workflow],
-    chosen: Workflow,
-    state_dir: str | None,
-    session: str | None,
-    wait: float,
-) -> None:
-    """Save the unsaved observations of *session*, and the phase of the *chosen* workflow, which it is on at first."""
-    noted = WorkflowActivity.decode(ledger.notes_of(place.store, chosen.key).get(_KEY)).phase
-    if noted == str(chosen.briefing.phase) and not unfolded(place, state_dir, session):
-        return
-    # The chosen one last: a command has changed it since the others were found.
-    known, root = {workflow.key: workflow for workflow in (*workflows, chosen)}, str(place.root)
+def note_phase(place: Place, workflow: Workflow, wait: float) -> None:
+    """Note since when *workflow* is in its phase, where it has come to another one."""
+    # By its number alone: a title that is corrected and a total that grows begin no new phase.
+    phase, changed = str(workflow.briefing.phase), clock.iso(workflow.changed_at)
 
-    def by(record: ledger.Ledger) -> None:
-        lines, upto = sessionlog.unfolded(state_dir, session, record.folded.get(session or "", {}))
-        by_workflow: dict[tuple[str, str], list[Line]] = {(root, chosen.key): []}
-        for line in lines:
-            by_workflow.setdefault(was_on(line) or (root, chosen.key), []).append(line)
-        for (at, key), own in by_workflow.items():
-            if at == root:
-                record.note(key, partial(_with_lines, place, known.get(key), own))
-        if lines and session:
-            record.folded.pop(session, None)  # keep the latest last
-            record.folded[session] = upto
+    def by(notes: ledger.Notes) -> ledger.Notes:
+        before, since = _phase_noted(notes)
+        if before == phase or changed < since <= clock.iso(place.now):
+            # A save that looked before the phase moved, and comes after one that has seen it move,
+            # must not move it back.
+            return notes
+        begun = workflow.created_at if not before else None
+        since = min(clock.iso(begun), changed) if begun else changed
+        return {**notes, _KEY: {"phase": phase, "since": since}}
 
-    with place.store.lock(wait):
-        ledger.change(place.store, by)
+    if _phase_noted(ledger.notes_of(place.store, workflow.key))[0] != phase:
+        ledger.update_notes(place.store, workflow.key, wait, by)
 
 
-def _with_lines(
-    place: Place, workflow: Workflow | None, lines: Sequence[Line], notes: ledger.Notes
-) -> ledger.Notes:
-    """The *notes* of *workflow* with *lines* folded into them; of one that was not looked at, the phase stays."""
-    before = WorkflowActivity.decode(notes.get(_KEY))
-    if workflow:
-        # By its number alone: a title that is corrected and a total that grows begin no new phase.
-        phase, born, changed = (
-            str(workflow.briefing.phase),
-            workflow.created_at,
-            workflow.changed_at,
-        )
-    elif before.phase:
-        phase, born, changed = before.phase, None, place.now
-    else:
-        return notes
-    work = fold_work(before, lines, Frame(str(place.root), phase, born, changed, place.now))
-    return {**notes, _KEY: work.encode()}
-
-
-def was_on(line: Line) -> tuple[str, str] | None:
-    """Root and key of the workflow that the session was on when *line* was added."""
-    on = line.get("on")
-    return on if isinstance(on, tuple) else None
-
-
-def unfolded(place: Place, state_dir: str | None, session: str | None) -> list[Line]:
-    """Edits and checks of *session* that are not folded yet."""
-    folded = ledger.load(place.store).folded.get(session or "", {})
-    return sessionlog.unfolded(state_dir, session, folded)[0]
-
-
-def session_activity(state_dir: str | None, session: str | None, now: datetime) -> SessionActivity:
-    """The tasks and subagents of *session*."""
-    data = sessionlog.content(state_dir, session)
-    return fold_session(sessionlog.parse(data, sessionlog.OF_SESSION), now)
+def _phase_noted(notes: ledger.Notes) -> tuple[str, str]:
+    """The phase that is noted of a workflow, and since when it is in it."""
+    match notes.get(_KEY):
+        case {"phase": str(phase), "since": str(since)}:
+            return phase, since
+    return "", ""
 
 
 # Telling.
 
 
-def facts(work: WorkflowActivity, session: SessionActivity, phase: str) -> dict[str, Any]:
-    """All of it for programs; files only while the phase is the one that they were changed in."""
-    files = sorted(work.files.items(), key=itemgetter(1), reverse=True)
+def facts(work: Work, session: SessionActivity) -> dict[str, Any]:
+    """All of it for programs."""
     return {
         "subagents": [
             {"id": name, "kind": agent.label, "what": agent.text, "since": agent.since}
@@ -321,30 +223,20 @@ def facts(work: WorkflowActivity, session: SessionActivity, phase: str) -> dict[
         "tasks": [{"text": text, "status": status} for text, status in session.open_tasks()],
         "files": [
             {"path": path, "at": at, "subagent": by or None}
-            for path, (at, by) in (files if work.phase == phase else ())
+            for path, (at, by) in work.files.items()
         ],
-        "check": work.check.model_dump() if work.check else None,
+        "check": work.check,
     }
 
 
-def facts_now(
-    place: Place,
-    workflow: Workflow,
-    chosen: Workflow | None,
-    state_dir: str | None,
-    session: str | None,
-) -> dict[str, Any]:
-    """What was seen of *workflow* and is under way in *session*, which gets the *chosen* one."""
-    phase = str(workflow.briefing.phase)
-    if not place.settings.observe:
-        return facts(WorkflowActivity(), fold_session([], place.now), phase)
-    notes, root = ledger.notes_of(place.store, workflow.key), str(place.root)
-    at_first = (root, chosen.key) if chosen else None
-    lines = unfolded(place, state_dir, session)
-    if own := [line for line in lines if (was_on(line) or at_first) == (root, workflow.key)]:
-        notes = _with_lines(place, workflow, own, notes)
-    work = WorkflowActivity.decode(notes.get(_KEY))
-    return facts(work, session_activity(state_dir, session, place.now), phase)
+def work_on(place: Place, workflow: Workflow, lines: Sequence[Line]) -> Work:
+    """The work on *workflow* that *lines* tell of: files while it is in its phase, checks since it began."""
+    began = clock.iso(workflow.created_at) if workflow.created_at else ""
+    phase, since = _phase_noted(ledger.notes_of(place.store, workflow.key))
+    if phase != str(workflow.briefing.phase):
+        since = clock.iso(workflow.changed_at)
+    since = max(since, began) if since <= clock.iso(place.now) else began
+    return work_in(lines, str(place.root), since, began, place.now)
 
 
 def in_words(seen: Mapping[str, Any], now: datetime, room: int) -> list[str]:

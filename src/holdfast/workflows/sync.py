@@ -30,6 +30,7 @@ from holdfast.workflows import activity
 from holdfast.workflows.selection import Choice, Circumstances, choose
 
 _MOST_BEFORE = 50  # workflows remembered for a session
+_MOST_OTHERS = 10  # sessions whose work on the same workflow is told
 _OF_INTEREST = timedelta(days=1)  # how long another session may still be at work
 
 
@@ -107,9 +108,20 @@ class ProjectView:
             raise failure
 
     def observed(self, workflow: Workflow) -> dict[str, Any]:
-        """What was seen of *workflow* and of this session, also what is not folded yet."""
-        chosen = self.choice().chosen
-        return activity.facts_now(self.place, workflow, chosen, self.state_dir, self.session)
+        """What was seen of *workflow*, by any session, and of this session."""
+        if not self.place.settings.observe:
+            return activity.facts(activity.Work(), activity.session_in([], self.place.now))
+        chosen, on = self.choice().chosen, (self.root, workflow.key)
+        at_first = (self.root, chosen.key) if chosen else None
+        own, inputs = sessionlog.content(self.state_dir, self.session), self.place.store.inputs
+        lines = [line for line in sessionlog.work_in(own) if (line["on"] or at_first) == on]
+        others = [it for it in self._others() if workflow.key in {it.workflow, *it.before}]
+        for other in sorted(others, key=lambda other: other.since)[-_MOST_OTHERS:]:
+            log = sessions.log_of(self.state_dir, other.id, inputs)
+            lines += [line for line in sessionlog.work_in(log) if line["on"] == on]
+        work = activity.work_on(self.place, workflow, lines)
+        of_session = sessionlog.parse(own, sessionlog.OF_SESSION)
+        return activity.facts(work, activity.session_in(of_session, self.place.now))
 
     def elsewhere(self, workflow: Workflow) -> str:
         """A line saying that another session works on *workflow* too; empty if none does."""
@@ -277,31 +289,29 @@ def save(view: ProjectView, wait: float) -> None:
 
 
 def begin(view: ProjectView, wait: float) -> None:
-    """Where the session begins with the chosen workflow, its phase has to be known before anything is observed."""
+    """Observe the chosen workflow from now on, if the session is not on it yet."""
     chosen = view.choice().chosen
     if chosen and sessionlog.works_on(view.state_dir, view.session) != (view.root, chosen.key):
         _observe(view, chosen, wait)
 
 
-def fold(view: ProjectView, wait: float) -> None:
-    """Fold what was observed, and observe the chosen workflow from now on."""
+def observe(view: ProjectView, wait: float) -> None:
+    """Observe the chosen workflow from now on, in its present phase."""
     if chosen := view.choice().chosen:
         _observe(view, chosen, wait)
 
 
 def _observe(view: ProjectView, workflow: Workflow, wait: float) -> None:
-    """Fold the session's observations into the records; a failure is reported and retried next time."""
     elsewhere = view.owned is not None and view.owned.root != view.root
     if elsewhere or workflow.format in view.failures or not view.place.settings.observe:
         return
     try:
-        activity.fold(view.place, view.workflows, workflow, view.state_dir, view.session, wait)
+        activity.note_phase(view.place, workflow, wait)
     except NewerRecord:
-        return  # the notes report it
+        pass  # the notes report it
     except HoldfastError as error:
         view.waited = True
-        view.notes.append(f"what was observed is not saved yet: {error.cause}")
-        return
+        view.notes.append(f"since when it is in its phase is not noted yet: {error.cause}")
     sessionlog.begin(view.state_dir, view.session, view.root, workflow.key, view.place.now)
 
 
