@@ -8,10 +8,9 @@ from __future__ import annotations
 from holdfast.agents import replies
 from holdfast.agents.events import PostCompact
 from holdfast.agents.replies import Decision
-from holdfast.clock import Clock
+from holdfast.clock import Clock, iso
 from holdfast.config.project import Surroundings
-from holdfast.errors import HoldfastError
-from holdfast.files.store import HOOK_WAIT
+from holdfast.records import sessionlog
 from holdfast.restoring import compactions
 from holdfast.workflows import sync
 
@@ -27,12 +26,13 @@ def handle(event: PostCompact, here: Surroundings, clock: Clock) -> Decision:
         return decision._replace(decided=f"nothing counted: {choice.why}")
     chosen = choice.chosen
     why.append(f"{chosen.name!r}: {choice.why}")
-    found = compactions.check(view.place, chosen, session, event.summary)
+    found = compactions.check(chosen, event.summary)
     if found:
         why += [f"not kept: {fact.label}: {fact.text}" for fact in found.missing]
-    try:
-        noted = compactions.summarised(view.place, chosen, session, found, HOOK_WAIT)
-    except HoldfastError as error:  # the log has what was found even so
-        return decision._replace(decided=replies.failed(event.request.name, error.cause).decided)
+    lines = compactions.summarised(view.place, chosen, session, found)
+    for path in sessionlog.add_all(lines, iso(view.place.now)):
+        failed = replies.failed(event.request.name, f"no line could be added to {path}")
+        return decision._replace(decided=failed.decided)
+    noted = compactions.survived(view.place, chosen)
     decided = str(noted) if found else f"compactions: {noted.count}, no summary was given"
     return decision._replace(decided=decided)

@@ -78,10 +78,7 @@ def handle(event: SessionStart, here: Surroundings, clock: Clock) -> Decision:
         notes.append(f"Holdfast could not save {what}: {failure.cause}")
     why, lines, depth = list(notes), list[LogLine](), restore.depth(view, start.source)
     if choice.chosen and start.compacted and (depth == "full" or start.source == "compact"):
-        try:
-            lines += compactions.started(view.place, choice.chosen, view.session, HOOK_WAIT)
-        except HoldfastError as error:  # is told, and is no reason not to restore
-            why.append(f"the compaction was not counted: {error.cause}")
+        lines += compactions.started(view.place, choice.chosen, view.session)
         if not here.played:
             try:
                 form = format_of(choice.chosen)

@@ -6,7 +6,7 @@ import itertools
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ from holdfast import clock
 from holdfast.config.settings import Settings
 from holdfast.files.store import Store
 from holdfast.formats.engine.workflow import Briefing, Place, Workflow
-from holdfast.records import ledger, sessionlog
+from holdfast.records import sessionlog
 from holdfast.restoring import compactions
 from holdfast.restoring.compactions import (
     SummaryCheck,
@@ -44,7 +44,7 @@ REMINDERS = (
 
 
 def place(root: Path, now: datetime = NOW) -> Place:
-    return Place(Store(root), Settings(), now, None, None)
+    return Place(Store(root), Settings(), now, None, None, user_folder=str(root / "user"))
 
 
 def workflow(**fields: Any) -> Workflow:
@@ -54,22 +54,23 @@ def workflow(**fields: Any) -> Workflow:
     return Workflow("canonical", key, briefing.name, "active", NOW, lambda: briefing)
 
 
-def start(where: Place, session: str | None = "a") -> None:
-    lines = started(where, workflow(), session, 2)
+def add(where: Place, lines: Sequence[sessionlog.LogLine]) -> None:
     assert sessionlog.add_all(lines, clock.iso(where.now)) == []
 
 
-def end(where: Place, session: str | None = "a", summary: str = "") -> None:
-    found = check(where, workflow(), session, summary)
-    summarised(where, workflow(), session, found, 2)
+def start(where: Place, session: str | None = "a", one: Workflow | None = None) -> None:
+    add(where, started(where, one or workflow(), session))
+
+
+def end(
+    where: Place, session: str | None = "a", summary: str = "", one: Workflow | None = None
+) -> None:
+    one = one or workflow()
+    add(where, summarised(where, one, session, check(one, summary)))
 
 
 def count(where: Place) -> int:
     return survived(where, workflow()).count
-
-
-def entry(where: Place) -> dict[str, Any]:
-    return dict(ledger.notes_of(where.store, workflow().key)["compactions"])
 
 
 ORDERS: dict[str, tuple[list[Callable[..., None]], int]] = {
@@ -122,18 +123,6 @@ def test_the_count_is_the_sum_over_sessions_of_what_came_more_often(
         assert count(where) == reference
 
 
-def test_many_sessions_take_little_room(tmp_path: Path) -> None:
-    """The count stays right; only the twenty used last are kept one by one."""
-    where = place(tmp_path)
-    for number in range(50):
-        start(where, f"session {number}")
-        end(where, f"session {number}")
-        start(where, "always there")
-    assert count(where) == 100
-    assert len(entry(where)["sessions"]) == 20
-    assert "always there" in entry(where)["sessions"]
-
-
 def test_a_session_without_an_id_or_with_an_odd_one(tmp_path: Path) -> None:
     """Null, a lone surrogate, one that never ends."""
     where = place(tmp_path)
@@ -141,7 +130,8 @@ def test_a_session_without_an_id_or_with_an_odd_one(tmp_path: Path) -> None:
         for event in (start, end, start, end):
             event(where, session)
     assert count(where) == 6
-    assert max(len(each) for each in entry(where)["sessions"]) == 100
+    lines = Path(compactions.log_of(str(where.user_folder))).read_bytes().splitlines()
+    assert max(map(len, lines)) < 400
 
 
 @pytest.mark.long
@@ -182,15 +172,13 @@ def test_in_words() -> None:
     many = tuple(Fact("reminder", f"r{number}") for number in range(5))
     phase = (Fact("phase", "4 of 10: SEO"),)
     assert str(Survived()) == "compactions: 0"
-    assert str(Survived(2, SummaryCheck(kept=6, of=6, missing=()))) == (
+    assert str(Survived(2, SummaryCheck(6, 6, ()))) == (
         "compactions: 2, the last summary kept 6 of 6"
     )
-    assert str(Survived(3, SummaryCheck(kept=5, of=6, missing=phase))) == (
+    assert str(Survived(3, SummaryCheck(5, 6, phase))) == (
         "compactions: 3, the last summary kept 5 of 6: not the phase (4 of 10: SEO)"
     )
-    assert str(Survived(3, SummaryCheck(kept=1, of=6, missing=many))).endswith(
-        'not the reminder "r2", not 2 more'
-    )
+    assert str(Survived(3, SummaryCheck(1, 6, many))).endswith('not the reminder "r2", not 2 more')
 
 
 def test_without_a_summary_the_check_before_stays(tmp_path: Path) -> None:
@@ -220,7 +208,7 @@ def test_a_workflow_that_begins_again_begins_to_count(tmp_path: Path) -> None:
     later = place(tmp_path, NOW + timedelta(days=2))
     assert survived(later, again) == Survived()
     assert lost(later, again) == ()
-    started(later, again, "a", 2)
+    start(later, "a", again)
     assert survived(later, again).count == 1
     assert survived(later, again).count == 1
 
@@ -242,15 +230,17 @@ def test_a_workflow_that_begins_again_at_once_begins_to_count(tmp_path: Path) ->
     """`complete` and `start` within seconds of the last compaction."""
     first = replace(workflow(), created_at=NOW - timedelta(days=1))
     where = place(tmp_path)
-    summarised(where, first, "a", check(where, first, "a", "nothing"), 2)
+    end(where, "a", "nothing", first)
     later = place(tmp_path, NOW + 2 * SECOND)
     again = replace(first, created_at=NOW + SECOND)
     assert survived(later, again) == Survived()
     assert lost(later, again) == ()
-    started(later, again, "a", 2)
+    start(later, "a", again)
     assert survived(later, again).count == 1
-    assert summarised(later, again, "a", None, 2).count == 1
-    assert summarised(place(tmp_path, NOW + timedelta(days=9)), again, "a", None, 2).count == 2
+    end(later, "a", "", again)
+    assert survived(later, again).count == 1
+    end(place(tmp_path, NOW + timedelta(days=9)), "a", "", again)
+    assert survived(later, again).count == 2
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["none", "none", "saved", "saved"])))
@@ -261,8 +251,7 @@ def test_a_file_that_appears_between_two_hooks_is_no_new_beginning(
     for number, kind in enumerate(order):
         where = place(tmp_path, NOW + number * SECOND)
         found = replace(workflow(), created_at=NOW if kind == "saved" else None)
-        noted = started if number % 2 else lambda *given: summarised(*given[:3], None, given[3])
-        noted(where, found, "a", 2)
+        (start if number % 2 else end)(where, "a", one=found)
     saved = replace(workflow(), created_at=NOW)
     assert survived(place(tmp_path, NOW + timedelta(days=2)), saved).count == 2
 
@@ -270,125 +259,58 @@ def test_a_file_that_appears_between_two_hooks_is_no_new_beginning(
 def test_two_states_that_become_one_keep_the_count(tmp_path: Path) -> None:
     """The earlier time of creation stays then; that is no new workflow."""
     late = replace(workflow(), created_at=NOW - timedelta(days=1))
-    started(place(tmp_path), late, "a", 2)
+    start(place(tmp_path), "a", late)
     early = replace(late, created_at=NOW - timedelta(days=3))
-    started(place(tmp_path, NOW + SECOND), early, "a", 2)
+    start(place(tmp_path, NOW + SECOND), "a", early)
     assert survived(place(tmp_path, NOW + SECOND), early).count == 2
     assert survived(place(tmp_path, NOW + 2 * SECOND), early).count == 2
 
 
-def put(where: Place, noted: object, **others: object) -> None:
-    ledger.update_notes(where.store, workflow().key, 2, lambda _: {**others, "compactions": noted})
-
-
-DAMAGED = {
-    "null": None,
-    "a list": [1, 2],
-    "a text": "x",
-    "sessions are a list": {"sessions": [1]},
-    "a session is a number": {"sessions": {"a": 5}},
-    "counts are texts": {"sessions": {"a": {"starts": "3", "summaries": None}}},
-    "counts are truths": {"sessions": {"a": {"starts": True}}},
-    "counts are negative": {"sessions": {"a": {"starts": -4}}, "earlier": -9},
-    "counts are broken numbers": {"sessions": {"a": {"starts": 1.5}}, "earlier": "NaN"},
-    "the check is a list": {"last": []},
-    "the check is empty": {"last": {}},
-    "missing is a text": {"last": {"kept": 5, "of": 6, "missing": "x"}},
-    "the time is no time": {"at": 7},
-    "the time is the last there is": {"at": "9999-12-31T23:59:59Z"},
-    "the time is the first there is": {"at": "0001-01-01T00:00:00+14:00"},
-    "the time of creation is no time": {"created_at": [], "at": "9999-12-31T23:59:59Z"},
-    "the time of creation is the last there is": {"created_at": "9999-12-31T23:59:59Z"},
-}
-
-
-@pytest.mark.parametrize("name", DAMAGED)
-def test_a_damaged_entry_counts_as_not_there(name: str, tmp_path: Path) -> None:
-    """No error, and the next compaction is counted."""
-    where = place(tmp_path)
-    put(where, DAMAGED[name])
-    assert survived(where, workflow()) == Survived()
-    assert lost(where, workflow()) == ()
-    saved = replace(workflow(), created_at=NOW)
-    assert survived(where, saved) == Survived()
-    end(where, "a", "nothing")
-    assert count(where) == 1
-    started(where, saved, "a", 2)
-    assert survived(where, saved).count == 1
-    assert len(lost(where, workflow())) == 6
-
-
+FACTS = st.lists(st.lists(st.text(), max_size=3) | st.text() | st.none(), max_size=3)
 TIMES = st.sampled_from(["9999-12-31T23:59:59Z", "0001-01-01T00:00Z", "2026-05-04", "\ud800", "x"])
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | TIMES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-FACTS = st.lists(st.fixed_dictionaries({"label": VALUES, "text": VALUES}), max_size=3)
-CHECKS = st.fixed_dictionaries(
-    {}, optional={"at": VALUES, "kept": VALUES, "of": VALUES, "missing": FACTS | VALUES}
-)
-ENTRIES = st.fixed_dictionaries(
-    {},
-    optional={
-        "at": TIMES | VALUES,
-        "created_at": TIMES | VALUES,
-        "earlier": VALUES,
-        "sessions": st.dictionaries(st.text(), VALUES, max_size=3) | VALUES,
-        "last": CHECKS | VALUES,
-    },
-)
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | TIMES | FACTS
+FIELDS = ["at", "created_at", "session", "workflow", "kept", "of", "missing"]
 
 
 @profile(max_examples=100)
-@given(ENTRIES | VALUES, st.sampled_from([None, NOW, datetime.max.replace(tzinfo=UTC)]))
-def test_no_value_in_the_record_raises(noted: object, created_at: datetime | None) -> None:
+@given(
+    st.dictionaries(st.sampled_from(FIELDS), VALUES),
+    st.sampled_from([None, NOW, datetime.max.replace(tzinfo=UTC)]),
+)
+def test_no_value_in_the_logs_raises(fields: dict[str, Any], created_at: datetime | None) -> None:
     """Whatever is there: it can be read, told and counted on."""
     with tempfile.TemporaryDirectory() as folder:
         where, one = place(Path(folder)), replace(workflow(), created_at=created_at)
-        put(where, noted)
+        for kind in ("restored", "summarised"):
+            line = {"workflow": one.key, "at": "x", **fields}
+            record = json.dumps({"entry": kind, **line}).encode() + b"\n"
+            sessionlog.add(compactions.log_of(str(where.user_folder), kind), record)
         str(survived(where, one)).encode()
         lost(where, one)
-        assert summarised(where, one, "a", check(where, one, "a", "x"), 2).count >= 1
+        end(where, "a", "x", one)
+        assert survived(where, one).count >= 1
 
 
-def test_what_is_not_ours_stays(tmp_path: Path) -> None:
-    """Other notes of the workflow, and fields of a newer version in our own entry."""
-    where = place(tmp_path)
-    ours = {"sessions": {"a": {"starts": 1, "newer": 1}}, "newer": {"x": 1}}
-    put(where, ours, observed={"files": ["a.py"]})
+def test_without_a_folder_of_the_user_nothing_is_counted(tmp_path: Path) -> None:
+    """There is nowhere to note it."""
+    where = replace(place(tmp_path), user_folder=None)
     start(where)
     end(where, "a", "nothing")
-    noted = ledger.notes_of(where.store, workflow().key)
-    assert noted["observed"] == {"files": ["a.py"]}
-    assert noted["compactions"]["newer"] == {"x": 1}
-    assert noted["compactions"]["sessions"]["a"] == {"starts": 2, "summaries": 1, "newer": 1}
+    assert survived(where, workflow()) == Survived()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_played_compactions_leave_no_trace(tmp_path: Path) -> None:
-    """They are counted for whoever plays them, in nothing that stays."""
+def test_the_logs_do_not_grow_without_end(tmp_path: Path) -> None:
+    """The last megabyte counts, in thousands of lines."""
     where = place(tmp_path)
     start(where)
     end(where, "a", "nothing")
-    before = entry(where)
-    played = replace(where, played=True)
-    assert started(played, workflow(), "a", 2) == []
-    kept = check(played, workflow(), "a", "Page Work")
-    assert str(summarised(played, workflow(), "a", kept, 2)).startswith(
-        "compactions: 2, the last summary kept 1 of 6"
-    )
-    assert entry(where) == before
-
-
-def test_restores_are_counted_once_across_a_full_file(tmp_path: Path) -> None:
-    """What is noted while the file is begun anew counts, and what was counted does not count again."""
-    where = replace(place(tmp_path), user_folder=str(tmp_path / "user"))
-    start(where)
-    end(where, "a", "nothing")
-    for _ in range(2):
-        with Path(compactions.restores_in(str(tmp_path / "user"))).open("ab") as stream:
+    for kind in ("restored", "summarised"):
+        log = Path(compactions.log_of(str(where.user_folder), kind))
+        with log.open("ab") as stream:
             stream.write(b"x\n" * 600_000)
-        start(where)
-        end(where, "a", "nothing")
     start(where)
-    assert count(where) == 4
+    end(where)
+    assert log.stat().st_size < 1000
+    assert count(where) == 2
+    assert len(lost(where, workflow())) == 6

@@ -464,6 +464,7 @@ def test_what_is_observed_is_written_nowhere_else(
             path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in files if path.is_file()
         }
 
+    compaction_cycle()
     before = written()
     client.edit("a.py")
     with Store(client.project.root).lock(1):

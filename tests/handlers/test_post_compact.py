@@ -213,7 +213,7 @@ def test_a_failure_to_count_fails_no_restore(
     """The guidance comes, and the log says what was not counted."""
     compaction_cycle.fire("PreCompact", trigger="manual")
     state_dir = Surroundings.from_environment(declared.environment()).state_dir or ""
-    counted_in = compactions.restores_in(hooklog.folder(state_dir, str(declared.root.resolve())))
+    counted_in = compactions.log_of(hooklog.folder(state_dir, str(declared.root.resolve())))
     os.makedirs(counted_in)
     started = compaction_cycle.start()
     assert "phase 4 of 10: SEO Generation" in started.guidance

@@ -141,9 +141,7 @@ def _restore(answers: Answers, view: ProjectView) -> Answer | None:
     if before:  # what was opened before a compaction has left the context
         before = before._replace(opened=frozenset())
     decision = session_start.restoration(view, chosen, "compact", before, view.notes)
-    noted = list(decision.lines)
-    if view.place.user_folder:
-        noted += compactions.started(view.place, chosen, view.session, 0.0)
+    noted = [*decision.lines, *compactions.started(view.place, chosen, view.session)]
     decision = decision._replace(why=[*view.notes, *decision.why], lines=noted)
     answer = _answer(answers, view, "SessionStart", decision)
     answer["delivered"] = delivered_before

@@ -3,7 +3,7 @@
 An entry under "finished" is a tombstone: markdown that nobody has edited since does not bring the workflow back. An
 entry under "ignored" holds until `holdfast resume`. "followed" are plans that count whatever they say of their status.
 "notices" are lines that the person has not seen yet, because they came up where a hook has no channel to a person.
-"told" are files of which the person was told, and in which version. "workflows" has since when each is in its phase, and what was counted,
+"told" are files of which the person was told, and in which version. "workflows" has since when each is in its phase, and what a format notes,
 since nothing of ours goes into files that are not ours alone.
 
 It is one file in our private folder of the project, read and written whole inside the project's lock, with its last

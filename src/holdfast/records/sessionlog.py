@@ -112,16 +112,14 @@ def append(
         return False
     from holdfast import clock  # noqa: PLC0415  # the fast tier formats the time itself
 
-    path = path_of(state_dir, session)
-    is_large = os.path.isfile(path) and os.path.getsize(path) > LARGEST
-    if is_large and not newer_version_warning_in(path):
-        with contextlib.suppress(OSError):  # another process does it just now
-            atomic.rotate(path, LARGEST)
-    return add(path, line(entry, clock.iso(now), fields))
+    return add(path_of(state_dir, session), line(entry, clock.iso(now), fields))
 
 
 def add(path: str, lines: bytes) -> bool:
     """Add whole *lines* to the log at *path*; whether they are there."""
+    with contextlib.suppress(OSError):  # there is none yet, or another process rotates it just now
+        if os.path.getsize(path) > LARGEST and not newer_version_warning_in(path):
+            atomic.rotate(path, LARGEST)
     try:
         atomic.make_private(os.path.dirname(path))
         descriptor = os.open(path, atomic.APPENDING, 0o600)

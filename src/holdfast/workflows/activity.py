@@ -184,30 +184,35 @@ def _rows(rows: Iterable[object], count: int) -> list[list[str]]:
 
 
 def note_phase(place: Place, workflow: Workflow, wait: float) -> None:
-    """Note since when *workflow* is in its phase, where it has come to another one."""
-    # By its number alone: a title that is corrected and a total that grows begin no new phase.
-    phase, changed = str(workflow.briefing.phase), clock.iso(workflow.changed_at)
+    """Note since when *workflow* is in its phase."""
 
     def by(notes: ledger.Notes) -> ledger.Notes:
-        before, since = _phase_noted(notes)
-        if before == phase or changed < since <= clock.iso(place.now):
-            # A save that looked before the phase moved, and comes after one that has seen it move,
-            # must not move it back.
-            return notes
-        begun = workflow.created_at if not before else None
-        since = min(clock.iso(begun), changed) if begun else changed
-        return {**notes, _KEY: {"phase": phase, "since": since}}
+        return {**notes, _KEY: _phase_of(workflow, notes, place.now)}
 
-    if _phase_noted(ledger.notes_of(place.store, workflow.key))[0] != phase:
+    notes = ledger.notes_of(place.store, workflow.key)
+    if by(notes) != notes:
         ledger.update_notes(place.store, workflow.key, wait, by)
 
 
-def _phase_noted(notes: ledger.Notes) -> tuple[str, str]:
-    """The phase that is noted of a workflow, and since when it is in it."""
+def _phase_of(workflow: Workflow, notes: ledger.Notes, now: datetime) -> dict[str, str]:
+    """The phase of *workflow*, and since when it is in it and there at all, by what is noted of it."""
+    # By its number alone: a title that is corrected and a total that grows begin no new phase.
+    phase, changed = str(workflow.briefing.phase), clock.iso(workflow.changed_at)
+    born = clock.iso(workflow.created_at) if workflow.created_at else ""
     match notes.get(_KEY):
-        case {"phase": str(phase), "since": str(since)}:
-            return phase, since
-    return "", ""
+        case {
+            "phase": str(before),
+            "since": str(since),
+            "began": str(began),
+            "born": str(known),
+        } if not known or born <= known:  # else it is of another workflow of the same name
+            # A save that looked before the phase moved, and comes after one that has seen it move,
+            # must not move it back.
+            if before != phase and not changed < since <= clock.iso(now):
+                before, since = phase, changed
+            return {"phase": before, "since": since, "began": began, "born": known or born}
+    began = min(born or changed, changed)
+    return {"phase": phase, "since": began, "began": began, "born": born}
 
 
 # Telling.
@@ -231,11 +236,10 @@ def facts(work: Work, session: SessionActivity) -> dict[str, Any]:
 
 def work_on(place: Place, workflow: Workflow, lines: Sequence[Line]) -> Work:
     """The work on *workflow* that *lines* tell of: files while it is in its phase, checks since it began."""
-    began = clock.iso(workflow.created_at) if workflow.created_at else ""
-    phase, since = _phase_noted(ledger.notes_of(place.store, workflow.key))
-    if phase != str(workflow.briefing.phase):
-        since = clock.iso(workflow.changed_at)
-    since = max(since, began) if since <= clock.iso(place.now) else began
+    noted = _phase_of(workflow, ledger.notes_of(place.store, workflow.key), place.now)
+    # A time in the future is of a clock that was ahead.
+    now = clock.iso(place.now)
+    since, began = (noted[at] if noted[at] <= now else "" for at in ("since", "began"))
     return work_in(lines, str(place.root), since, began, place.now)
 
 
