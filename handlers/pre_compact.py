@@ -34,7 +34,7 @@ def handle(event: PreCompact, here: Surroundings, clock: Clock) -> Decision:
         transcripts.follow(here, event.request, clock.now())
     view = sync.survey(session, here, clock, saver)
     sync.save(view, HOOK_WAIT)
-    sync.begin(view, HOOK_WAIT)
+    sync.begin(view)
     chosen = view.choice().chosen
     if failure := view.failures.get(chosen.format) if chosen else view.failure:
         failed = replies.failed(saver, failure.cause)
@@ -55,7 +55,7 @@ def keep_books(session: str | None, here: Surroundings, clock: Clock) -> Decisio
     view = sync.survey(session, here, clock, "PreCompact")
     sync.save(view, LATER_WAIT)
     sync.observe(view, LATER_WAIT)
-    if not view.saved and not view.waited and not view.failures:
+    if not view.saved and not view.failures:
         return Decision()
     decided = f"beside the compaction: saved {len(view.saved)}"
     return Decision(decided=decided, why=[*view.notes, *view.saves], root=view.root)

@@ -55,7 +55,6 @@ class ProjectView:
     once: dict[str, str] = field(default_factory=dict)  # files that a note is about: their versions
     saved: list[str] = field(default_factory=list)
     due: bool = False
-    waited: bool = False  # for a lock that it did not get
     choices: dict[tuple[object, ...], Choice] = field(default_factory=dict)  # made before
 
     @property
@@ -288,31 +287,28 @@ def save(view: ProjectView, wait: float) -> None:
         _gather(view)
 
 
-def begin(view: ProjectView, wait: float) -> None:
-    """Observe the chosen workflow from now on, if the session is not on it yet."""
-    chosen = view.choice().chosen
-    if chosen and sessionlog.works_on(view.state_dir, view.session) != (view.root, chosen.key):
-        _observe(view, chosen, wait)
-
-
-def observe(view: ProjectView, wait: float) -> None:
-    """Observe the chosen workflow from now on, in its present phase."""
-    if chosen := view.choice().chosen:
-        _observe(view, chosen, wait)
-
-
-def _observe(view: ProjectView, workflow: Workflow, wait: float) -> None:
+def begin(view: ProjectView, workflow: Workflow | None = None) -> bool:
+    """Have what is observed from now on belong to *workflow*, or the chosen one; whether it does."""
+    workflow = workflow or view.choice().chosen
     elsewhere = view.owned is not None and view.owned.root != view.root
-    if elsewhere or workflow.format in view.failures or not view.place.settings.observe:
-        return
-    try:
-        activity.note_phase(view.place, workflow, wait)
-    except NewerRecord:
-        pass  # the notes report it
-    except HoldfastError as error:
-        view.waited = True
-        view.notes.append(f"since when it is in its phase is not noted yet: {error.cause}")
+    if workflow is None or elsewhere or not view.place.settings.observe:
+        return False
+    if workflow.format in view.failures:
+        return False
     sessionlog.begin(view.state_dir, view.session, view.root, workflow.key, view.place.now)
+    return True
+
+
+def observe(view: ProjectView, wait: float, workflow: Workflow | None = None) -> None:
+    """`begin`, and note since when the workflow is in its phase; that it fails is reported."""
+    workflow = workflow or view.choice().chosen
+    if workflow and begin(view, workflow):
+        try:
+            activity.note_phase(view.place, workflow, wait)
+        except NewerRecord:
+            pass  # the notes report it
+        except HoldfastError as error:
+            view.notes.append(f"since when it is in its phase is not noted yet: {error.cause}")
 
 
 def claim(view: ProjectView, workflow: Workflow) -> None:
@@ -360,7 +356,7 @@ def take_up(view: ProjectView, workflow: Workflow, wait: float = COMMAND_WAIT) -
     if workflow.standing == "finished":
         put_down(view, workflow)
     else:
-        _observe(view, workflow, wait)
+        observe(view, wait, workflow)
 
 
 def put_down(view: ProjectView, workflow: Workflow) -> None:
