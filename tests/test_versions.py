@@ -29,9 +29,10 @@ OF_A_SESSION = {
 IN_THE_USERS_FOLDER = OF_A_SESSION | {
     "log": "projects/*/hook.jsonl",
     "counts": "projects/*/compactions.jsonl",
+    "summaries": "projects/*/summaries.jsonl",
 }
 KINDS = {"bookkeeping", *IN_THE_PROJECT, *IN_THE_USERS_FOLDER}
-LINES = {"sessionlogs", "counts"}  # of which only the first has a version
+LINES = {"sessionlogs", "counts", "summaries"}  # of which only the first has a version
 
 
 @pytest.fixture

@@ -127,8 +127,6 @@ def test_only_a_compaction_counts(
 ) -> None:
     """And no other beginning of a session is noted as one."""
     compaction_cycle.start(source)
-    record = json.loads((declared.root / ".claude/holdfast/ledger.json").read_bytes())
-    assert all("compactions" not in notes for notes in record["workflows"].values())
     assert noted(declared)["count"] == 0
 
 
@@ -207,14 +205,20 @@ def test_switched_off(declared: Project, compaction_cycle: Compactions) -> None:
     assert not (declared.root / ".claude/holdfast").exists()
 
 
+def in_the_way(project: Project, kind: str) -> str:
+    """A folder where lines of *kind* are to be added."""
+    state_dir = Surroundings.from_environment(project.environment()).state_dir or ""
+    log = compactions.log_of(hooklog.folder(state_dir, str(project.root.resolve())), kind)
+    os.makedirs(log)
+    return log
+
+
 def test_a_failure_to_count_fails_no_restore(
     declared: Project, compaction_cycle: Compactions
 ) -> None:
     """The guidance comes, and the log says what was not counted."""
     compaction_cycle.fire("PreCompact", trigger="manual")
-    state_dir = Surroundings.from_environment(declared.environment()).state_dir or ""
-    counted_in = compactions.log_of(hooklog.folder(state_dir, str(declared.root.resolve())))
-    os.makedirs(counted_in)
+    counted_in = in_the_way(declared, "restored")
     started = compaction_cycle.start()
     assert "phase 4 of 10: SEO Generation" in started.guidance
     assert started.message.startswith(f"✅ Workflow restored: {NAME}")
@@ -225,21 +229,21 @@ def test_a_failure_is_in_the_log_and_nowhere_else(
     declared: Project, compaction_cycle: Compactions
 ) -> None:
     """PostCompact has nobody to tell; nothing blocks."""
-    declared.write(".claude/holdfast", "a file where the folder belongs")
+    counted_in = in_the_way(declared, "summarised")
     outcome = compaction_cycle.fire("PostCompact", compact_summary=WITHOUT_REVIEW)
     assert outcome == (b"", "", 0)
-    assert str(log_of(declared)["decided"]).startswith("failed: ")
+    failed = f"failed: no line could be added to {counted_in}"
+    assert str(log_of(declared)["decided"]).startswith(failed)
     assert f"not kept: reminder: {REVIEW}" in log_of(declared)["why"]
 
 
-def test_a_held_lock_is_waited_for_and_given_up(declared: Project, tmp_path: Path) -> None:
+def test_a_held_lock_is_not_waited_for(declared: Project, tmp_path: Path) -> None:
     """In a process of its own, as the client starts it."""
     door = InSubprocess(declared.environment(), str(declared.root))
     with Store(declared.root).lock(1):
         outcome = door.fire(Session("s", str(declared.root)).post_compact(summary=ALL))
     assert outcome == (b"", "", 0)
-    assert "was held by another process" in str(log_of(declared)["decided"])
-    assert noted(declared)["count"] == 0
+    assert noted(declared)["count"] == 1
 
 
 def test_simulate_tells_the_result_and_counts_nothing(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import shlex
+import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,13 +16,15 @@ import click
 from holdfast.cli import terminal
 from holdfast.cli.app import App, Whole, dump, json_option, pass_app, say, warn_without_hooks
 from holdfast.errors import IllegalMove
-from holdfast.records import hooklog
+from holdfast.records import hooklog, sessionlog
 from holdfast.records import session as sessions
+from holdfast.restoring import compactions
 from holdfast.testing import Compactions, MovableClock, Project
 from holdfast.testing.simulate import Cycle, InProcess, InSubprocess, Session, cycle
 from holdfast.text.plaintext import shorten
 from holdfast.text.room import units
 from holdfast.workflows import sync
+from holdfast.workflows.sync import ProjectView
 
 
 @click.command()
@@ -60,6 +64,7 @@ def simulate(
     claims += [view.owned] if view.owned else []
     with tempfile.TemporaryDirectory(prefix="holdfast-simulate-") as folder:
         state_dir = os.path.join(folder, "holdfast")
+        _copy_logs(view, claims, state_dir)
         for claim in claims:
             sessions.touch(state_dir, claim, app.clock.now())
         door = (
@@ -85,6 +90,18 @@ def simulate(
             decided.get("SessionStart", f"nothing restored: {view.choice().why}"),
             hint="`holdfast why` explains what was found.",
         )
+
+
+def _copy_logs(view: ProjectView, claims: Iterable[sessions.Session], target: str) -> None:
+    """Have those who play in *target* see what was observed and counted until now."""
+    if not view.state_dir or not view.place.user_folder:
+        return
+    logs = [compactions.log_of(view.place.user_folder, kind) for kind in compactions.KINDS]
+    logs += [sessionlog.path_of(view.state_dir, claim.id) for claim in claims]
+    for path in (found for log in logs for found in (log, f"{log}.1") if os.path.isfile(found)):
+        copy = os.path.join(target, os.path.relpath(path, view.state_dir))
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        shutil.copyfile(path, copy)
 
 
 _SHOWN = 400  # units of a part of the reading

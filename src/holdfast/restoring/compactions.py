@@ -25,7 +25,7 @@ from holdfast.restoring import summary
 from holdfast.restoring.summary import Fact
 from holdfast.text.plaintext import one_line
 
-_RESTORED, _SUMMARISED = "restored", "summarised"
+KINDS = _RESTORED, _SUMMARISED = "restored", "summarised"
 _NAMED = 3  # facts that are named one by one
 # Hooks that run side by side save a new workflow and count its compaction in no certain order: one that
 # finds no file yet cannot note when the workflow was created, and is told from its time instead.
