@@ -17,13 +17,13 @@ from holdfast.formats.canonical.sources import Declaration, Looked, values
 from holdfast.formats.canonical.sources.claude_local import name_and_status
 from holdfast.formats.canonical.sources.document import field_of, open_document
 from holdfast.formats.canonical.sources.phase_marks import stated_status
-from holdfast.formats.canonical.sources.phases import phases_of
+from holdfast.formats.canonical.sources.phases import phases_of, steps_of
 from holdfast.formats.canonical.sources.plan import NOTHING_TO_FOLLOW
+from holdfast.formats.canonical.sources.starts import with_work
 from holdfast.formats.engine.markdown import Line
 from holdfast.formats.engine.workflow import Place
 from holdfast.patterns import pattern
 from holdfast.records import ledger
-from holdfast.records.ledger import Tombstone
 from holdfast.text.plaintext import decode
 
 _RUNS = "`Status: In Progress`"
@@ -57,14 +57,13 @@ def explain(place: Place, path: str, *, is_kept: bool) -> dict[str, Any]:
     source = files.look_at(store, path)
     verdict, said, change = _verdict(source)
     why = source.candidate.why if source.candidate else source.reason
-    if (
-        said
-        and not is_kept
-        and verdict in {"active", "candidate"}
-        and (stone := _tombstone(place, said))
-    ):
-        verdict, why = "ended", f"{stone.how} on {stone.at[:10]}"
-        change = shlex.join(["holdfast", "resume", stone.name])
+    if said and not is_kept and verdict in {"active", "candidate"}:
+        group = matching.group([said])[0]
+        rests = matching.resting(store, ledger.load(store), group, place.checkout)
+        if rests:
+            stone, verdict = rests[0], "ended"
+            why = f"{stone.how} on {stone.at[:10]}"
+            change = shlex.join(["holdfast", "resume", stone.name])
     try:
         data = store.read(store.root / path)[0]
     except StateUnreadable:  # the reason is in the source
@@ -86,13 +85,6 @@ def explain(place: Place, path: str, *, is_kept: bool) -> dict[str, Any]:
         "next_action": said.next_action if said else None,
         "lines": lines,
     }
-
-
-def _tombstone(place: Place, said: Declaration) -> Tombstone | None:
-    """That of the workflow which *said* declares, if it has ended."""
-    record, group = ledger.load(place.store), matching.group([said])[0]
-    resting = matching.resting(place.store, record, group, place.checkout)
-    return resting[0] if resting else None
 
 
 def _verdict(source: Looked) -> tuple[str, Declaration | None, str]:
@@ -141,11 +133,11 @@ def _hidden(lines: list[Line], raw: list[str]) -> Iterator[Explained]:
 
 
 def _visible(lines: list[Line], raw: list[str], said: Declaration | None) -> Iterator[Explained]:
-    carries = _carrying_boxes(lines) - phases_of(lines).starts
-    next_line = _next_line(lines, said)
+    phases, next_line = _phases(lines, said), _next_line(lines, said)
+    carries = with_work(lines) - phases_of(lines).starts
     for line in lines:
         text = raw[line.number - 1].strip() if line.number <= len(raw) else line.text
-        understood, change = _understood(line, said)
+        understood, change = _understood(line, said, phases)
         if line.number == next_line:
             understood, change = "the next action", ""
         elif not understood and _BAD_BOX.match(text):
@@ -158,7 +150,7 @@ def _visible(lines: list[Line], raw: list[str], said: Declaration | None) -> Ite
             yield Explained(line.number, text, understood, change)
 
 
-def _understood(line: Line, said: Declaration | None) -> tuple[str, str]:
+def _understood(line: Line, said: Declaration | None, phases: dict[int, str]) -> tuple[str, str]:
     """What *line* was understood as, or what to change in it."""
     field, text = field_of(line), values.tidy(line.text)
     if field and field[0] == "status":
@@ -171,8 +163,8 @@ def _understood(line: Line, said: Declaration | None) -> tuple[str, str]:
         return "", "write it as `Phase: 2/5 - Name`"
     if said and said.workflow and line.level == 1 and said.workflow in text:
         return f"the name: {said.workflow}", ""
-    if phase := _phase(line, text, said):
-        return phase, ""
+    if line.number in phases:
+        return phases[line.number], ""
     if line.checked is not None:
         return "done" if line.checked else "still to do", ""
     if field:
@@ -185,16 +177,20 @@ def _is_another(name: str, said: Declaration) -> bool:
     return is_local and name_and_status(name)[0] != said.workflow
 
 
-def _phase(line: Line, text: str, said: Declaration | None) -> str:
-    """Which phase a heading or an item begins."""
-    for phase in said.phases if said else ():
-        is_named = re.search(rf"(?<!\w){re.escape(phase.name or str(phase.number))}(?!\w)", text)
-        if is_named and (line.level or line.item or line.cells) and said:
-            is_current = said.phase is not None and said.phase.current == phase.number
-            standing = ", done" if phase.done else ", the current one" if is_current else ""
-            total = said.phase.total if said.phase and said.phase.total else len(said.phases)
-            return f"phase {phase.number} of {total}{standing}"
-    return ""
+def _phases(lines: list[Line], said: Declaration | None) -> dict[int, str]:
+    """Which phase begins on which line."""
+    phases = phases_of(lines)
+    phases = phases if phases.listed else steps_of(lines)
+    if said is None or not said.phases:
+        return {}
+    current, total = (said.phase.current, said.phase.total) if said.phase else (None, None)
+    found = {}
+    for phase in phases.listed:
+        number = phases.place(phase)
+        standing = ", done" if phase.is_done else ", the current one" if number == current else ""
+        told = f"phase {number} of {total or len(said.phases)}{standing}"
+        found.update({part.line.number: told for part in phase.sections})
+    return found
 
 
 def _next_line(lines: list[Line], said: Declaration | None) -> int | None:
@@ -224,13 +220,3 @@ def _listed(text: str, said: Declaration | None) -> str:
     if text in (said.key_reminders or ()):
         return "a reminder"
     return "context" if any(text.startswith(key) for key in said.context or ()) else ""
-
-
-def _carrying_boxes(lines: list[Line]) -> set[int]:
-    found, heading = set[int](), 0
-    for line in lines:
-        if line.level > 1:
-            heading = line.number
-        elif line.checked is not None and heading:
-            found.add(heading)
-    return found

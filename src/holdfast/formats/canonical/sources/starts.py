@@ -196,7 +196,7 @@ def numbered_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
 
     Where the first two carry some, those behind them are phases as well.
     """
-    carry = _with_work(lines)
+    carry = with_work(lines)
     announced = 0  # the level of the heading that announces them
     listed: dict[int, bool] = {}  # by level, whether the first two carry work
     for line in lines:
@@ -218,7 +218,7 @@ def numbered_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
 
 def plain_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
     """Headings that carry boxes, of the level that most of them have."""
-    carry = _with_work(lines)
+    carry = with_work(lines)
     levels = [line.level for line in lines if line.number in carry and line.level > 1]
     level = max(levels, key=levels.count, default=0)
     starts = (line for line in lines if line.number in carry and line.level == level)
@@ -227,7 +227,7 @@ def plain_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
         yield line, Start(number, name, word=word)
 
 
-def _with_work(lines: list[Line]) -> set[int]:
+def with_work(lines: list[Line]) -> set[int]:
     """The headings that carry boxes or a status, outside of boards and of what is no work, by number."""
     found = set[int]()
     aside, heading = 0, None
