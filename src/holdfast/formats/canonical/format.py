@@ -306,21 +306,7 @@ class Canonical(StateFormat[Merged, Merged, View]):
     ) -> tuple[str, ...]:
         from holdfast.formats.canonical import lifecycle  # noqa: PLC0415  # no hook ends anything
 
-        tombstone, left = lifecycle.complete(place, workflow.key, how, force=force)
-        line = f"Workflow {how}: {workflow.name}. Its last state is in {tombstone.archive}"
-        lines, was = (
-            [line, *(f"It was left with {line}" for line in all_in_words(left))],
-            workflow.briefing,
-        )
-        if workflow.standing != "finished":
-            status = was.status.replace("_", " ")
-            where = f"in {was.where_by_name}, {status}" if was.has_phases else status
-            lines.append(f"It was {where}; `holdfast undo` brings it back.")
-        if workflow.declared:
-            lines.append(
-                "The markdown that declares it stays as it is; it counts again when it is changed."
-            )
-        return tuple(lines)
+        return lifecycle.complete(place, workflow, how, force=force)
 
     # Inspecting.
 

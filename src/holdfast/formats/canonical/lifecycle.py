@@ -30,7 +30,7 @@ from holdfast.formats.canonical.model import (
 )
 from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.canonical.view import Merged, View
-from holdfast.formats.engine.workflow import Place
+from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.records import ledger
 from holdfast.records.ledger import Tombstone
 
@@ -297,13 +297,12 @@ def note(known: Merged, _at: str, field: str, add: Any, drop: Sequence[str]) -> 
 # The end, and back from it.
 
 
-def complete(
-    place: Place, key: str, how: str = "completed", *, force: bool = False
-) -> tuple[Tombstone, Sequence[LeftPhase]]:
+def complete(place: Place, workflow: Workflow, how: str, *, force: bool = False) -> tuple[str, ...]:
     """Archive the last state, delete the file, and see that it does not come back by itself.
 
-    What is still open is told too. Not past an open gate without *force*; what is abandoned has none.
+    Not past an open gate without *force*; what is abandoned has none. Returns the lines to print.
     """
+    key, was = workflow.key, workflow.briefing
     store = place.store
     with FORMAT.locked(place):
         view = FORMAT.look(place)
@@ -337,7 +336,15 @@ def complete(
         if known.file:
             store.remove(known.file.path, above=1)
             store.forget(known.file.path)
-    return tombstone, left
+    lines = [f"Workflow {how}: {workflow.name}. Its last state is in {tombstone.archive}"]
+    lines += [f"It was left with {line}" for line in canonical.all_in_words(left)]
+    if workflow.standing != "finished":
+        status = was.status.replace("_", " ")
+        where = f"in {was.where_by_name}, {status}" if was.has_phases else status
+        lines.append(f"It was {where}; `holdfast undo` brings it back.")
+    if workflow.declared:
+        lines.append("The markdown that declares it stays; it counts again when it is changed.")
+    return tuple(lines)
 
 
 def already_ended(stone: Tombstone) -> IllegalMove:

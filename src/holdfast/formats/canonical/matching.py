@@ -213,21 +213,19 @@ def _moved(group: Declared, key: str, state: State, store: Store, *, by_folder: 
 def absorb(state: State, other: State) -> State:
     """Rule 4: *state* with what *other* has beside it. What was changed later counts."""
     kept, theirs = state.holdfast, other.holdfast
-    earlier, later = state, other
+    later = other
     if kept is not None and (theirs is None or theirs.changed_at <= kept.changed_at):
-        earlier, later = other, state
+        later = state
+    earlier = state if later is other else other
     joined = state.model_copy(
         update={
-            **{
-                name: value
-                for name, value in (other.model_extra or {}).items()
-                if name not in (state.model_extra or {})
-            },
+            **(other.model_extra or {}),
+            **(state.model_extra or {}),
             "phase": later.phase,
             "required_reading": _one_each(state.required_reading, other.required_reading),
             "key_reminders": _one_each(state.key_reminders, other.key_reminders),
             "context": {**earlier.context, **later.context},
-            "created_at": min((state.created_at, other.created_at), key=_moment),
+            "created_at": min(state.created_at, other.created_at, key=_moment),
         }
     )
     if kept is None or theirs is None:
