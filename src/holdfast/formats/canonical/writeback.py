@@ -15,14 +15,15 @@ from typing import NamedTuple
 from holdfast.errors import StateUnreadable
 from holdfast.formats.canonical.files import LOCAL, Edit
 from holdfast.formats.canonical.model import State
-from holdfast.formats.canonical.sources import Declaration, PlanPhase
+from holdfast.formats.canonical.sources import Declaration, PhaseMark, PlanPhase
 from holdfast.formats.canonical.sources.claude_local import read_local
 from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.canonical.view import Merged
 from holdfast.formats.engine.workflow import Place
 
 _MOST_TRIED = 100  # texts that are read to see whether they say it
-_COUNT = re.compile(r"\d+(?P<between>\s*(?:/|of)\s*)\d+|\d+")
+_NUMBER = re.compile(r"\d+")
+_OF_TOTAL = re.compile(r"\d+(\s*(?:/|of)\s*)\d+")
 _OPEN_BOX = re.compile(r"^(\s*(?:[-*+]|\d+[.)])\s+\[) (\])")
 
 
@@ -49,15 +50,10 @@ def local(place: Place, known: Merged) -> bool:
 
 
 def _agrees(said: Declaration, state: State) -> bool:
-    mark, phase = said.phase, state.phase
-    return said.status in {None, phase.status} and (
-        mark is None
-        or (
-            mark.current in {None, phase.current}
-            and mark.total in {None, phase.total}
-            and mark.name in {None, phase.name}
-        )
-    )
+    mark, phase = said.phase or PhaseMark(), state.phase
+    stated = (said.status, mark.current, mark.total, mark.name)
+    kept = (phase.status, phase.current, phase.total, phase.name)
+    return all(one in {None, other} for one, other in zip(stated, kept, strict=True))
 
 
 def _says_only(said: Declaration | None, before: Declaration, state: State) -> bool:
@@ -75,15 +71,8 @@ def _versions(text: str, before: Declaration, state: State) -> Iterator[str]:
     old = (before.phase and before.phase.name) or ""
 
     def counted(value: str) -> str:
-        return _COUNT.sub(
-            lambda found: (
-                f"{phase.current}{found['between']}{phase.total}"
-                if found["between"]
-                else f"{phase.current}"
-            ),
-            value,
-            count=1,
-        )
+        of_total, found = _OF_TOTAL.subn(rf"{phase.current}\g<1>{phase.total}", value, count=1)
+        return of_total if found else _NUMBER.sub(f"{phase.current}", value, count=1)
 
     def renamed(value: str) -> str:
         if not old or old == phase.name:

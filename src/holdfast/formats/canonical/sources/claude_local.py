@@ -133,18 +133,16 @@ def _ended(local: _Local) -> str | None:
 
 
 def _found(local: _Local) -> str:
-    named, marker = local.stated.fields.get("workflow"), local.scope.marker
+    stated, marker, name = local.stated, local.scope.marker, values.quoted(local.name)
     if local.heading:
-        section = values.quoted(local.heading.text)
-        return (
-            f"{values.quoted(local.name)} in the section {section} of line {local.heading.number}"
-        )
-    where = f"workflow {values.quoted(local.name)}" + (f" {named.place}" if named else "")
-    if named and not named.number:
-        return where
+        return f"{name} in the section {values.quoted(local.heading.text)} of line {local.heading.number}"
+    if named := stated.fields.get("workflow"):
+        name += f" {named.place}"
     if marker:
-        return f"{where}, WORKFLOW STATE on line {marker.line.number}"
-    return f"{where}, phase {local.stated.phase_field.place}"
+        name += f", WORKFLOW STATE on line {marker.line.number}"
+    elif named and named.number:
+        name += f", phase {stated.phase_field.place}"
+    return f"workflow {name}"
 
 
 def _second(lines: Sequence[Line], name: str) -> str:

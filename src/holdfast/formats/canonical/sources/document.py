@@ -154,9 +154,7 @@ def _divided(line: Line) -> list[Line]:
         return [line]
     first, *others = line.text.split(_BAR, _MOST_FIELDS)
     fields = [_FIELD.match(part) for part in others]
-    if not all(fields) or not (line.level or _FIELD.match(first)):
-        return [line]
-    if not any(field and _key(field["label"]) for field in fields):
+    if not (line.level or _FIELD.match(first)) or not all(fields):
         return [line]
     rest = [line._replace(text=part.strip(), level=0) for part in others]
     return [line._replace(text=first.strip()), *rest]
@@ -297,11 +295,7 @@ def _without_quotes(lines: list[Line]) -> list[Line]:
         line
         for line in lines
         if not line.quoted
-        or (
-            line.number < section
-            and not line.item
-            and (field_of(line) or statuses.whole_status(line.text))
-        )
+        or (line.number < section and (field_of(line) or statuses.whole_status(line.text)))
     ]
 
 

@@ -153,10 +153,9 @@ class _Plan:
         for line in self.lines:
             if line.word == "in_progress" and line.checked is False:
                 yield "in_progress", FieldValue(line.text, line.number)
-        rows = self.rows
-        if len({word for word, _ in rows}) > 1:
-            running = (line for word, line in rows if word == "in_progress")
-            yield from (("in_progress", FieldValue(line.text, line.number)) for line in running)
+        for word, line in self.rows:
+            if word == "in_progress":
+                yield word, FieldValue(line.text, line.number)
         if self.columns.get("in_progress"):
             line = self.columns["in_progress"][0]
             yield "in_progress", FieldValue(line.text, line.number)
@@ -290,8 +289,7 @@ def _columns(lines: list[Line]) -> dict[str, list[Line]]:
     for line in lines:
         if line.level and is_column(line):
             word = statuses.whole_status(line.text) or ""
-            column, outermost = columns.setdefault(word, []), line.level
-            column[:0] = [] if column else [line]
+            column, outermost = columns.setdefault(word, [line]), line.level
         elif line.level:
             column = column if outermost and line.level > outermost else []
         elif column and line.item and not line.checked and line.indent < 2:
