@@ -261,31 +261,23 @@ def _remark(text: str) -> Word | None:
     return None
 
 
-def _joined(lines: Iterable[Line]) -> Iterator[Line]:
-    """The lines, where an open item goes on over the lines below it that are no more than its text."""
-    item: Line | None = None
-    below: list[Line] = []
+def _joined(lines: Iterable[Line]) -> list[Line]:
+    """The lines, where an open item has the text of those below that go on with it."""
+    joined: list[Line] = []
+    item = -1  # the place of the open item that may go on
     for line in lines:
-        if item and line.number == item.number + 1 + len(below) and _goes_on(line):
-            below.append(line)
-            continue
-        yield from _whole_item(item, below)
-        item, below = (line, []) if line.checked is False else (None, [])
-        if item is None:
-            yield line
-    yield from _whole_item(item, below)
+        if item >= 0 and line.number == joined[-1].number + 1 and _goes_on(line):
+            text = f"{joined[item].text} {line.text}"[:_LONGEST_ITEM]
+            joined[item] = joined[item]._replace(text=text)
+        else:
+            item = len(joined) if line.checked is False else -1
+        joined.append(line)
+    return joined
 
 
 def _goes_on(line: Line) -> bool:
     plain = not (line.item or line.level or line.head or line.cells)
     return plain and not line.text.startswith(("**", "__", "|", "@", "`")) and not field_of(line)
-
-
-def _whole_item(item: Line | None, below: list[Line]) -> Iterator[Line]:
-    if item:
-        text = " ".join([item.text, *(line.text for line in below)])
-        yield item._replace(text=text[:_LONGEST_ITEM]) if below else item
-        yield from below
 
 
 def _without_quotes(lines: list[Line]) -> list[Line]:
