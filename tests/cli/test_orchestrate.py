@@ -66,7 +66,7 @@ def test_a_run_is_begun_with_its_task_document(holdfast_project: Project) -> Non
     said = orchestrate(holdfast_project, "start", "docs/user-auth.md")
     assert said == (
         "Workflow started: user-auth, phase 1/2 (Foundation), planning. Next: Plan the phases and "
-        "tasks in the task document, and have a person approve the plan\n  3 tasks in 2 phases\n"
+        "tasks in the task document, and have the plan approved by a person\n  3 tasks in 2 phases\n"
     )
     told = state(holdfast_project)
     assert told["orchestrator"]["task_doc"] == str(path)

@@ -396,8 +396,8 @@ def test_a_plan_waits_for_the_person_who_approves_it(
     """No command is named that approves it in their place."""
     put_fresh(holdfast_project, status="planning")
     required = compaction_cycle().guidance.split("## ACTION REQUIRED\n")[1]
-    assert required.startswith("1. Plan the phases and tasks in the task document, and have a ")
-    assert "person approve the plan.\n" in required
+    assert required.startswith("1. Plan the phases and tasks in the task document, and have the ")
+    assert "plan approved by a person.\n" in required
     assert "approve-plan" not in required
 
 

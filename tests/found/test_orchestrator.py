@@ -104,6 +104,23 @@ def test_a_start_in_the_year_one_stops_no_hook(run: Project, compaction_cycle: C
     call(run, "pause", "the clock is wrong")
 
 
+def test_an_old_plan_that_waits_for_approval_has_used_no_time(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Another tool had counted none, and the time since its start stopped what had not begun."""
+    call(holdfast_project, "start", "docs/shop.md", "--task", "1.1 Model")
+    data = state(holdfast_project)
+    data["orchestrator"]["start_time"] = "2025-01-01T00:00:00Z"
+    del data["safety_bounds"]["elapsed_time"]
+    put(holdfast_project, data)
+    note = compaction_cycle().note
+    assert "STOP" not in note
+    assert "have the plan approved" in note
+    data["orchestrator"]["status"] = "executing"
+    put(holdfast_project, data)
+    assert "STOP" in compaction_cycle().note
+
+
 def test_an_elapsed_time_that_a_person_corrected_was_overwritten(
     run: Project, compaction_cycle: Compactions
 ) -> None:

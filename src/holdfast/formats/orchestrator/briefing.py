@@ -77,7 +77,9 @@ def _next_action(place: Place, state: State) -> str | None:
     if stop:
         return f"{stop} Waiting for a person, who may extend the limit, pause the run, or end it"
     if state.orchestrator.status == "planning":
-        return "Plan the phases and tasks in the task document, and have a person approve the plan"
+        return (
+            "Plan the phases and tasks in the task document, and have the plan approved by a person"
+        )
     if state.orchestrator.status == "reviewing":
         return "Outer Ralph loop: review the whole, make the pull request, then complete the run"
     return _next_step(place, state)

@@ -86,7 +86,8 @@ def elapsed(state: State, now: datetime) -> timedelta:
     """How long the run has been worked on, as of *now*."""
     bounds, started = state.safety_bounds, moment(state.orchestrator.start_time)
     spent = parse_duration(bounds.elapsed_time)
-    if "elapsed_time" not in bounds.model_fields_set and started and state.written:
+    planned = state.orchestrator.status != "planning"  # before that, nobody works on a task
+    if planned and "elapsed_time" not in bounds.model_fields_set and started and state.written:
         spent = max(state.written - started, timedelta(0))  # another tool's, which does not count
     if state.written is None or state.over or pause(state):
         return spent
