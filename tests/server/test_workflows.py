@@ -86,11 +86,11 @@ def test_where_the_workflow_stands(project: Project) -> None:
     workflow = found["workflow"]
     assert workflow["name"] == "Page Orchestration"
     assert (workflow["phase"], workflow["phase_name"]) == ("4/10", "SEO")
-    assert workflow["required_reading"] == ["@docs/guide.md"]
-    assert workflow["key_reminders"] == ["Never touch production", "Ask before deploying"]
+    assert workflow["reading"] == ["@docs/guide.md"]
+    assert workflow["reminders"] == ["Never touch production", "Ask before deploying"]
     assert workflow["context"] == {"tokens": "15"}
     assert workflow["chosen"]
-    assert (project.root / workflow["state_file"]).exists()
+    assert (project.root / workflow["state_path"]).exists()
     by_command = json.loads(project.run("status", "--json").stdout)
     assert (found["root"], found["why"]) == (by_command["root"], by_command["why"])
     by_name = given(call(project, "workflow_status", name="page"))

@@ -91,11 +91,11 @@ class Details(Brief):
 
     next_action: Text | None
     gate: Text | None = Field(description="what has to be fulfilled before the next phase")
-    required_reading: list[Text] = Field(description="paths from the project's folder, each with @")
-    key_reminders: list[Text]
+    reading: list[Text] = Field(description="paths from the project's folder, each with @")
+    reminders: list[Text]
     context: dict[Text, Text]
     cautions: list[Text] = Field(description="to be known before anybody goes on with it")
-    state_file: Text | None = Field(description="null while nothing is saved")
+    state_path: Text | None = Field(description="null while nothing is saved")
     changed_at: str
 
 
@@ -112,34 +112,20 @@ class Guidance(BaseModel):
     guidance: str = Field(description="where the workflow stands and what comes next")
 
 
-def _brief(workflow: Workflow, *, chosen: bool) -> dict[str, Any]:
+def _facts(workflow: Workflow, *, chosen: bool) -> dict[str, Any]:
+    """What the models take of a workflow and its briefing."""
     briefing = workflow.briefing
-    return {
-        "name": workflow.name,
-        "format": workflow.format,
-        "kind": briefing.kind,
-        "standing": workflow.standing,
-        "phase": briefing.count,
-        "phase_name": briefing.phase_name,
-        "status": briefing.status,
-        "chosen": chosen,
-        "remark": workflow.remark,
-    }
+    own = {name: getattr(workflow, name) for name in ("name", "format", "standing", "remark")}
+    return {**vars(briefing), **own, "phase": briefing.count, "chosen": chosen}
 
 
 def _details(view: ProjectView, workflow: Workflow, *, chosen: bool) -> Details:
-    briefing = workflow.briefing
-    return Details(
-        **_brief(workflow, chosen=chosen),
-        next_action=briefing.next_action,
-        gate=briefing.gate,
-        required_reading=[*briefing.reading],
-        key_reminders=[*briefing.reminders],
-        context={key: as_text(value) for key, value in briefing.context},
-        cautions=[*restore.cautions(view, workflow)],
-        state_file=briefing.state_path,
-        changed_at=iso(workflow.changed_at),
-    )
+    more = {
+        "context": {key: as_text(value) for key, value in workflow.briefing.context},
+        "cautions": restore.cautions(view, workflow),
+        "changed_at": iso(workflow.changed_at),
+    }
+    return Details(**{**_facts(workflow, chosen=chosen), **more})
 
 
 class Workflows:
@@ -175,9 +161,7 @@ class Workflows:
         ended = [stone for key, stone in finished if key not in known]
         return Listing(
             root=view.root,
-            workflows=[
-                Brief(**_brief(workflow, chosen=workflow is choice.chosen)) for workflow in ordered
-            ],
+            workflows=[Brief(**_facts(one, chosen=one is choice.chosen)) for one in ordered],
             ended=[Ended(name=stone.name, how=stone.how, at=stone.at) for stone in ended],
             notes=view.notes,
         )
