@@ -34,7 +34,7 @@ def handle(event: PreCompact, here: Surroundings, clock: Clock) -> Decision:
         transcripts.follow(here, event.request, clock.now())
     view = sync.survey(session, here, clock, saver)
     sync.save(view, HOOK_WAIT)
-    sync.begin(view)
+    sync.begin(view, HOOK_WAIT)
     chosen = view.choice().chosen
     if failure := view.failures.get(chosen.format) if chosen else view.failure:
         failed = replies.failed(saver, failure.cause)

@@ -69,7 +69,7 @@ def handle(event: SessionStart, here: Surroundings, clock: Clock) -> Decision:
     _restarted(event, here, clock)
     view = sync.survey(event.request.session, here, clock, event.request.name)
     sync.save(view, HOOK_WAIT)
-    sync.begin(view)
+    sync.begin(view, HOOK_WAIT)
     notes = list(view.notes)
     start, choice = Start.of(event, view), view.choice()
     for name, failure in view.failures.items():

@@ -287,28 +287,28 @@ def save(view: ProjectView, wait: float) -> None:
         _gather(view)
 
 
-def begin(view: ProjectView, workflow: Workflow | None = None) -> bool:
-    """Have what is observed from now on belong to *workflow*, or the chosen one; whether it does."""
-    workflow = workflow or view.choice().chosen
-    elsewhere = view.owned is not None and view.owned.root != view.root
-    if workflow is None or elsewhere or not view.place.settings.observe:
-        return False
-    if workflow.format in view.failures:
-        return False
-    sessionlog.begin(view.state_dir, view.session, view.root, workflow.key, view.place.now)
-    return True
+def begin(view: ProjectView, wait: float) -> None:
+    """Where the session begins with the chosen workflow, its phase has to be known before anything is observed."""
+    chosen = view.choice().chosen
+    if chosen and sessionlog.works_on(view.state_dir, view.session) != (view.root, chosen.key):
+        observe(view, wait, chosen)
 
 
 def observe(view: ProjectView, wait: float, workflow: Workflow | None = None) -> None:
-    """`begin`, and note since when the workflow is in its phase; that it fails is reported."""
+    """Have what is observed from now on belong to *workflow*, or the chosen one, in its present phase."""
     workflow = workflow or view.choice().chosen
-    if workflow and begin(view, workflow):
-        try:
-            activity.note_phase(view.place, workflow, wait)
-        except NewerRecord:
-            pass  # the notes report it
-        except HoldfastError as error:
-            view.notes.append(f"since when it is in its phase is not noted yet: {error.cause}")
+    elsewhere = view.owned is not None and view.owned.root != view.root
+    if workflow is None or elsewhere or not view.place.settings.observe:
+        return
+    if workflow.format in view.failures:
+        return
+    sessionlog.begin(view.state_dir, view.session, view.root, workflow.key, view.place.now)
+    try:
+        activity.note_phase(view.place, workflow, wait)
+    except NewerRecord:
+        pass  # the notes report it
+    except HoldfastError as error:
+        view.notes.append(f"since when it is in its phase is not noted yet: {error.cause}")
 
 
 def claim(view: ProjectView, workflow: Workflow) -> None:
