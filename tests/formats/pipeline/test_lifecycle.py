@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnreadable
-from holdfast.formats.pipeline import files, logs, operations
+from holdfast.formats.pipeline import files, operations
 from holdfast.formats.pipeline.definitions import FOLDER
 from holdfast.formats.pipeline.files import GLOBAL
 from pipework import GENERATION, STATES, at, go_on, place, put, workflow_state
@@ -40,7 +40,7 @@ import json, os, shutil, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from deadly import arm
-from holdfast.formats.pipeline import logs, operations
+from holdfast.formats.pipeline import files, operations
 from holdfast.formats.pipeline.files import GLOBAL
 from pipework import go_on, place, workflow_state
 from sessionwork import index_is_true
@@ -77,7 +77,7 @@ for after in (False, True):
             "listed": workflow,
             "steps": state["short"]["steps"],
             "true": index_is_true(root, GLOBAL) or not moved,  # the next move puts it right
-            "log": logs.read(here.store, workflow["workflow_id"]),
+            "log": files.noted(here.store, workflow["workflow_id"]),
         }))
         shutil.rmtree(root)
         number += 1
@@ -123,7 +123,7 @@ def test_two_processes_do_not_make_one_move_twice(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from holdfast.formats.pipeline import logs, operations
+from holdfast.formats.pipeline import files, operations
 from pipework import place
 for number in range(20):
     operations.update_workflow_state(place(Path(sys.argv[1])), sys.argv[3], 2,
@@ -213,7 +213,7 @@ def test_the_log_tells_every_change(tmp_path: Path) -> None:
         "workflow_id"
     ]
     go_on(tmp_path, workflow_id, fails={5: 1})
-    log = logs.read(place(tmp_path).store, workflow_id)
+    log = files.noted(place(tmp_path).store, workflow_id)
     told = [(each["event"], each.get("step"), each.get("stands")) for each in log]
     assert told[:3] == [
         ("start", 1, "in_progress"),

@@ -18,7 +18,7 @@ from deadly import ARMED
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow, StateUnreadable
 from holdfast.files import fingerprints, together
 from holdfast.files.store import Store
-from holdfast.formats.pipeline import files, logs, sessions
+from holdfast.formats.pipeline import files, sessions
 from holdfast.formats.pipeline.files import GLOBAL, Location
 from holdfast.formats.pipeline.format import FORMAT
 from holdfast.testing import Project
@@ -43,7 +43,7 @@ DEADLY = f"""{ARMED}
 import sys
 from datetime import UTC, datetime
 from holdfast.formats.engine.workflow import Place
-from holdfast.formats.pipeline import logs, sessions
+from holdfast.formats.pipeline import files, sessions
 from holdfast.config.settings import Settings
 from holdfast.files.store import Store
 root, kept, what, name, number = *sys.argv[1:5], int(sys.argv[5])
@@ -70,7 +70,7 @@ def project(holdfast_project: Project) -> Project:
 def log(project: Project, workflow_id: str) -> None:
     store = Store(project.root)
     with store.lock(1):
-        logs.note(store, workflow_id, "2025-11-10T14:30:00Z", "started")
+        files.note(store, workflow_id, "2025-11-10T14:30:00Z", "started")
 
 
 def commit(project: Project) -> None:
@@ -111,7 +111,7 @@ def test_a_commit_makes_all_global(project: Project) -> None:
         for name, text in ARTEFACTS.items():
             run = GLOBAL.run("generation", workflow_id)
             assert (project.root / run / name).read_text("utf-8") == text
-        assert [line["event"] for line in logs.read(Store(project.root), workflow_id)] == [
+        assert [line["event"] for line in files.noted(Store(project.root), workflow_id)] == [
             "started",
             "commit",
         ]

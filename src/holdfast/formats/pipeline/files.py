@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -20,9 +20,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.errors import IllegalMove, NoSuchWorkflow
-from holdfast.files.store import Store
-from holdfast.formats.engine.document import moment
+from holdfast.errors import IllegalMove, NoSuchWorkflow, StateUnwritable
+from holdfast.files import ownjson
+from holdfast.files.store import LARGEST, Store
+from holdfast.formats.engine.document import iso_time, moment
 from holdfast.formats.engine.loading import (
     FileKind,
     Found,
@@ -342,3 +343,49 @@ def index_entry(store: Store, file: StateFile) -> dict[str, Any]:
         "updated_at": row.updated_at,
         "state_file": store.relative(file.path),
     }
+
+
+# The log of each workflow: one JSON line a change, only ever added to.
+
+
+def note_move(
+    place: Place, file: StateFile, before: State, event: str, given: Mapping[str, Any]
+) -> None:
+    """Log a move, and where it led: its step, the other steps that followed, and the workflow."""
+    pairs = zip(before.steps, file.state.steps, strict=True)
+    changed = [step for was, step in pairs if was.status != step.status]
+    number = given.get("number") or next((step.number for step in changed), None)
+    step = file.state.find(number) if number else None
+    note(
+        place.store,
+        file.name,
+        iso_time(place.now),
+        event,
+        step=number,
+        by=place.saver,
+        stands=step.status if step else None,
+        follows=", ".join(f"{one.number} {one.status}" for one in changed if one.number != number),
+        workflow=file.state.status,
+        **{name: value for name, value in given.items() if name != "number"},
+    )
+
+
+def note(store: Store, workflow_id: str, at: str, event: str, **details: object) -> None:
+    """Add a line, safe for a terminal; inside the lock. What is None or empty is left out."""
+    line = {
+        key: value if isinstance(value, int) else one_line(_text(value))
+        for key, value in {"at": at, "event": event, **details}.items()
+        if value not in (None, "", {})
+    }
+    with contextlib.suppress(StateUnwritable):
+        store.append(store.root / log(workflow_id), ownjson.encode(line))
+
+
+def _text(value: object) -> str:
+    return ", ".join(value) if isinstance(value, Mapping) else str(value)
+
+
+def noted(store: Store, workflow_id: str) -> list[dict[str, Any]]:
+    """All lines of the log, oldest first; empty where there is none."""
+    path = store.root / log(checked_id(workflow_id))
+    return ownjson.read(str(path), 4 * LARGEST) if store.holds(path) else []

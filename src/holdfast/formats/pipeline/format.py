@@ -25,7 +25,7 @@ from holdfast.formats.engine.document import (
 from holdfast.formats.engine.format import StateFormat
 from holdfast.formats.engine.loading import LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
-from holdfast.formats.pipeline import definitions, files, logs, moves, progress
+from holdfast.formats.pipeline import definitions, files, moves, progress
 from holdfast.formats.pipeline.definitions import BUILT_IN, ENDINGS, FOLDER, GENERATION, PLANNING
 from holdfast.formats.pipeline.files import KIND, FoundWorkflows, Location, StateFile
 from holdfast.formats.pipeline.model import State, Step, has_shape, model_of
@@ -162,7 +162,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         given: Mapping[str, Any],
     ) -> None:
         self.update_indexes(place)
-        logs.note_move(place, after, before.state, move.__name__, given)
+        files.note_move(place, after, before.state, move.__name__, given)
 
     def update_indexes(self, place: Place) -> None:
         """Make every index say what lies beside it; inside the lock, after the states were written."""
@@ -175,8 +175,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
                 update_index(place, path, entries, list_field="workflows", id_field="workflow_id")
 
     def history(self, place: Place, entry: StateFile) -> list[dict[str, Any]]:
-        lines = logs.read(place.store, entry.name)
-        return [{"at": line.pop("time", None), **line} for line in lines]
+        return files.noted(place.store, entry.name)
 
     touch_move = staticmethod(moves.touch)
 

@@ -21,7 +21,7 @@ from holdfast.files.regular import read_file
 from holdfast.files.store import COMMAND_WAIT, LARGEST
 from holdfast.formats.engine.document import iso_time
 from holdfast.formats.engine.workflow import Place
-from holdfast.formats.pipeline import definitions, files, logs, moves, progress, sessions
+from holdfast.formats.pipeline import definitions, files, moves, progress, sessions
 from holdfast.formats.pipeline.definitions import GENERATION, LEVELS, PLANNING, Definition
 from holdfast.formats.pipeline.files import Location, StateFile
 from holdfast.formats.pipeline.format import FORMAT
@@ -365,7 +365,7 @@ def start_workflow(
         store.make_folder(store.root / artifacts["working_dir"])
         started = FORMAT.put(place, store.root / location.state(workflow_id), state)
         FORMAT.update_indexes(place)
-        logs.note_move(place, started, state, "start", {"number": state.current})
+        files.note_move(place, started, state, "start", {"number": state.current})
     return get_workflow_status(place, workflow_id)
 
 

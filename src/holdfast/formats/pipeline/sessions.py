@@ -28,7 +28,7 @@ from holdfast.files.together import Change
 from holdfast.formats.engine.document import encoded, iso_time
 from holdfast.formats.engine.loading import Unusable, error_of
 from holdfast.formats.engine.workflow import Place
-from holdfast.formats.pipeline import files, logs
+from holdfast.formats.pipeline import files
 from holdfast.formats.pipeline.files import GLOBAL, NO_SESSION, Location, StateFile
 from holdfast.formats.pipeline.format import FORMAT
 from holdfast.text.plaintext import counted
@@ -125,7 +125,7 @@ def commit(place: Place, name: str) -> tuple[list[StateFile], list[Path]]:
         together.write(store, FORMAT.name, states)
         FORMAT.update_indexes(place)
         for file in workflows:
-            logs.note(store, file.name, at, "commit", session=name)
+            files.note(store, file.name, at, "commit", session=name)
     return workflows, artefacts
 
 
