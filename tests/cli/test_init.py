@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from found import files_of
-from holdfast.setup import extras
+from holdfast.setup import extras, skill
 from holdfast.testing import Project
 from terminal import CTRL_C, CTRL_D, typed
 
@@ -87,8 +87,8 @@ def test_yes_does_all_of_it_and_a_second_time_changes_nothing(shop: Project) -> 
     assert "PreCompact" in value["hooks"]
     assert value["permissions"] == {"allow": [extras.RULE]}
     assert value["statusLine"]["command"].endswith("holdfast statusline")
-    skill = shop.home / ".claude/skills/workflow-state/SKILL.md"
-    assert "name: workflow-state" in skill.read_text("utf-8")
+    told = shop.home / ".claude/skills/workflow-state/SKILL.md"
+    assert "name: workflow-state" in told.read_text("utf-8")
     assert json.loads(shop.run("status", "--json").stdout)["workflow"]["briefing"]["name"] == "Shop"
     assert "Following PLAN.md" in shown
     before = files_of(shop.root, shop.home)
@@ -154,6 +154,18 @@ def test_a_skill_of_another_release_is_kept_beside_the_new_one(shop: Project) ->
     shop.run("init", "--yes", "--only", "skill")
     assert "name: workflow-state" in file.read_text("utf-8")
     assert file.with_name("SKILL.md.before").read_text("utf-8") == "mine\n"
+
+
+def test_a_skill_of_an_older_release_counted_as_changed_by_a_person(shop: Project) -> None:
+    """So `uninstall` left it there for ever, and `init` kept a copy of what nobody had written."""
+    file = put(shop, ".claude/skills/workflow-state/SKILL.md", skill.marked(b"old\n").decode())
+    assert states(shop)["skill"] == "open"
+    assert f"Removed {file}" in shop.run("uninstall").stdout
+    file = put(shop, ".claude/skills/workflow-state/SKILL.md", skill.marked(b"old\n").decode())
+    shop.run("init", "--yes", "--only", "skill")
+    assert [path.name for path in file.parent.iterdir()] == ["SKILL.md"]
+    shop.run("uninstall", "--purge", "--yes")
+    assert not (shop.home / ".claude/skills").exists()
 
 
 def test_a_skill_that_leads_outside_the_project_is_neither_copied_nor_replaced(

@@ -362,3 +362,15 @@ def test_a_phase_that_became_unreadable_stays_the_one_before(
     compaction_cycle()
     holdfast_project.declare("W", phase=UNREADABLE)
     assert "phase 2 of 3" in compaction_cycle().guidance
+
+
+def test_a_workflow_that_had_ended_was_shown_as_going_on(holdfast_project: Project) -> None:
+    """With a next action, reading to be sent, and a save that was to come."""
+    holdfast_project.write("PLAN.md", "# Pay\n\nStatus: In Progress\n\n## Phase 1: A\n- [ ] a\n")
+    assert "next       a" in holdfast_project.run("status", "Pay").stdout
+    holdfast_project.run("complete")
+    shown = holdfast_project.run("status", "Pay").stdout
+    labels = {line[2:12].strip() for line in shown.splitlines()[1:]}
+    assert "completed on" in shown
+    assert labels.isdisjoint({"next", "reading", "saved"})
+    assert "next: a" not in holdfast_project.run("list", "--all").stdout

@@ -185,7 +185,7 @@ def uninstall(
         if not source.plugin
     ]
     skill_path = skill.path_for(scopes, scope) if client is CLAUDE and scope != "local" else None
-    if skill_path and skill.is_current(skill_path):
+    if skill_path and skill.is_as_written(skill_path):
         if not dry_run:
             skill.remove(skill_path)
         say(f"{skill_path} would be removed" if dry_run else f"Removed {skill_path}")

@@ -208,7 +208,7 @@ def explanation(view: ProjectView, path: str) -> dict[str, Any]:
     if found["verdict"] == "ended":
         return found
     if path in record.followed:
-        found["why"] += "; `holdfast follow` has it followed"
+        found["why"] += "; followed by `holdfast follow`"
         found["change"] = ""
     elif key in record.ignored:
         found["change"] = f"it was unfollowed here; {shlex.join(['holdfast', 'follow', path])}"

@@ -74,13 +74,14 @@ def _sheet(view: ProjectView, workflow: Workflow) -> None:
         _row("phase", f"{phase}, {status}", colour)
     if briefing.has_phases and not briefing.phase_trouble:
         _row("", bar(briefing), colour)
-    if briefing.next_action:
+    if briefing.next_action and not _is_over(workflow):
         _row("next", one_line(briefing.next_action))
     if briefing.gate:
         _row("gate", one_line(briefing.gate))
     for line in briefing.left_open:
         _row("left", one_line(line), terminal.WARNING)
-    _reading(restore.reading_status(view, workflow))
+    if not _is_over(workflow):
+        _reading(restore.reading_status(view, workflow))
     _reminders(briefing)
     _context(briefing)
     if survived.count:
@@ -96,11 +97,16 @@ def _sheet(view: ProjectView, workflow: Workflow) -> None:
         _row("note", one_line(note), terminal.WARNING)
 
 
+def _is_over(workflow: Workflow) -> bool:
+    """Whether it was ended, so that nothing comes next and nothing is saved or sent."""
+    return workflow.standing == "finished" and not workflow.kept
+
+
 def _facts(view: ProjectView, workflow: Workflow) -> Iterator[str]:
     name = distinct_name(workflow, view.workflows)
     if name != workflow.name:
         yield one_line(name, 200)
-    if workflow.briefing.next_action:
+    if workflow.briefing.next_action and not _is_over(workflow):
         yield f"next: {one_line(workflow.briefing.next_action, 100)}"
     if workflow.branch:
         yield f"branch {one_line(workflow.branch, 60)}"
@@ -159,7 +165,8 @@ def _context(briefing: Briefing) -> None:
 def _saved(workflow: Workflow) -> None:
     path = workflow.briefing.state_path
     if path is None or workflow.saved_at is None:
-        _row("saved", "not yet; the next hook or command saves it", terminal.WARNING)
+        if not _is_over(workflow):
+            _row("saved", "not yet; the next hook or command saves it", terminal.WARNING)
         return
     saver = one_line(workflow.saved_by or "", 60)
     if saver.startswith("holdfast "):

@@ -227,7 +227,7 @@ def _take_out(path: str, client: Client, state_dir: str | None) -> None:
 def _skill(folder: str) -> Iterator[Remnant]:
     path = skill.path_in(folder)
     if os.path.lexists(path):
-        stays = "" if skill.is_current(path) else "it was changed"
+        stays = "" if skill.is_as_written(path) else "it was changed"
         yield Remnant(path, "the skill for agents", partial(skill.remove, path), stays)
 
 

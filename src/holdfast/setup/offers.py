@@ -159,8 +159,10 @@ def _skill(setup: Registration) -> Offer:
         return offer.but("wrong", error.reason)
     if now == skill.text():
         return offer.but("done", "agents are told the commands")
+    if skill.is_as_written(path):
+        return offer.but("open", "bring the skill that tells agents the commands up to date")
     if now is not None:
-        return offer.but("open", "replace the skill of another release, which tells the commands")
+        return offer.but("open", "replace the skill there by ours, which tells agents the commands")
     return offer
 
 

@@ -9,11 +9,13 @@ from holdfast.agents.clients import Scope
 from holdfast.errors import StateUnreadable
 from holdfast.files import store
 from holdfast.files.atomic import replace_file
+from holdfast.files.fingerprints import digest
 from holdfast.files.regular import read_file
 from holdfast.setup.clientsettings import Scopes
 
 _PLACE = ("skills", "workflow-state", "SKILL.md")  # in the package, and in a client's folder
 _LARGEST = 64 * 1024
+_MARK = b"\n<!-- holdfast init: "
 
 
 def path_in(folder: str) -> str:
@@ -27,17 +29,23 @@ def path_for(scopes: Scopes, scope: Scope) -> str:
     return path_in(project if scope == "project" else scopes.folder or project)
 
 
-def is_current(path: str) -> bool:
-    """Whether the skill of this release lies at *path*."""
+def is_as_written(path: str) -> bool:
+    """Whether the skill at *path* is what some release wrote there, and nobody has changed it since."""
     try:
-        return read(path) == text()
+        found = read(path) or b""
     except StateUnreadable:
         return False
+    return found == marked(found.rpartition(_MARK)[0])
 
 
 def text() -> bytes:
     """The skill of this release."""
-    return resources.files("holdfast").joinpath(*_PLACE).read_bytes()
+    return marked(resources.files("holdfast").joinpath(*_PLACE).read_bytes())
+
+
+def marked(content: bytes) -> bytes:
+    """*content* with a line behind it that tells whether it was changed since."""
+    return content + _MARK + digest(content)[:16].encode() + b" -->\n"
 
 
 def read(path: str) -> bytes | None:
@@ -46,9 +54,9 @@ def read(path: str) -> bytes | None:
 
 
 def write(path: str) -> str:
-    """Put the skill at *path*. What lay there is kept beside it, under the name that is returned."""
+    """Put the skill at *path*. What a person had there is kept beside it, under the name that is returned."""
     path = os.path.realpath(path)  # a link may lead into a folder of dotfiles
-    before = read(path)
+    before = None if is_as_written(path) else read(path)
     aside = f"{path}.before" if before is not None else ""
     with store.changing(path):
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -317,8 +317,8 @@ def examine_client(client: Client = CLAUDE) -> Iterator[Finding]:
     program = shutil.which(name)
     version = _version(program) if program else None
     if version is None:
-        what = f"the version of {title} is not known: `{program or name} --version` prints none"
-        yield Finding("client", "note", what, "it may be started from elsewhere")
+        cause = f"`{name}` is not on the PATH here, or prints none"
+        yield Finding("client", "note", f"the version of {title} is not known", cause)
         return
     is_older = _number(version) < _number(tried[0])
     if is_older or (client is not CLAUDE and _number(version) > _number(tried[-1])):
