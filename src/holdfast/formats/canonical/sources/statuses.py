@@ -65,7 +65,6 @@ _DATED = pattern(rf"(?<![\s(\[,–—:-])[\s(\[,–—:-]++{_DATE}[)\]\s.]*$", r
 _DATES = pattern(rf"(?:(?>{_DATE})|\s|[–—-]|to\b)++", re.IGNORECASE)
 _LONGEST_DATE = 60
 DIGIT = pattern("[0-9]")  # asked first, since the expressions that need one are long to compile
-_LONGEST_ENDING = 80  # a sentence that ends with "in progress" may speak of anything
 _ENDING = pattern(
     r"(?:^|(?<![^\W_]))[\s:–—-]*(?<!not )(?<!not-)(?:in[\s_-]progress|ongoing|under\s?way)\W*$",
     re.IGNORECASE,
@@ -136,17 +135,12 @@ def status_of(value: str) -> Word | None:
     if share := _PERCENT.match(value):
         percent = int(share["of"])
         return "in_progress" if 0 < percent < 100 else "completed" if percent else "not_started"
-    if sign is None and len(value) <= _LONGEST_ENDING and ";" not in value:
-        return _by_sign(value, at) or ending_status(value)[1]
-    return _by_sign(value, at)
+    return _by_sign(value, at) or (None if sign else ending_status(value)[1])
 
 
 def part_status(value: str) -> Word | None:
     """The status of one phase, where a sign decides before any words that do not contradict it."""
-    if word := status_of(value):
-        return word
-    at, _, _, _ = _beginning(value)
-    return None if is_choice(value) or _GOES_ON.search(value, at) else first_status(value)
+    return status_of(value) or first_status(value)
 
 
 def speaks_of_running(text: str, start: int = 0) -> bool:
@@ -156,17 +150,16 @@ def speaks_of_running(text: str, start: int = 0) -> bool:
 
 def is_choice(value: str) -> bool:
     """Whether a value is a template's list of statuses to choose from."""
-    parts = _OPTIONS.split(value.strip(f"{MARKS}[](){{}}<> ")) if len(value) <= _LONGEST else []
-    if len(parts) < 2 or any(len(part) > _LONGEST_OPTION for part in parts):
+    parts = _OPTIONS.split(value[:_LONGEST].strip(f"{MARKS}[](){{}}<> "))
+    if any(len(part) > _LONGEST_OPTION for part in parts):
         return False
     return len({word for part in parts if (word := _whole(part.strip()))}) > 1
 
 
 def first_status(value: str) -> Word | None:
     """The status that a value begins with, whatever it goes on to say."""
-    value = ARROW.split(value)[-1]
-    at, sign, word, _ = _beginning(value)
-    return word or (None if _denies(value, at) else sign)
+    _, sign, word, _ = _beginning(value)
+    return word or sign
 
 
 def whole_status(text: str) -> Word | None:
@@ -184,8 +177,6 @@ def split_status(title: str) -> tuple[str, Word | None]:
     closed = title.endswith((")", "]", "）", "】"))
     undated = _undated(title)
     cuts = {undated.rfind(mark) for mark in (*_BETWEEN, *SIGNS, *("([（【" if closed else ""))}
-    if arrow := ARROW.search(undated):
-        cuts |= {undated.rfind(mark, 0, arrow.start()) for mark in (*_BETWEEN, *SIGNS)}
     for cut in sorted(cuts):
         tail = title[cut:].lstrip(f"{SEPARATORS}{MARKS}")
         is_bracketed = tail.startswith(("(", "[", "（", "【"))

@@ -204,11 +204,8 @@ def at_paths(text: str) -> list[str]:
 
 def listed_paths(text: str) -> list[str]:
     """The path that a required-reading item names; "./" or "../" where it is relative to its file."""
-    text = text.strip()
-    if found := at_paths(text):
-        return found
     bounded = text[:MOST_CHARACTERS]
-    candidates = [*_link_targets(bounded), *map(str.strip, _CODE.findall(bounded))]
+    candidates = [*at_paths(text), *_link_targets(bounded), *map(str.strip, _CODE.findall(bounded))]
     words = [_trimmed(word.strip("(\"'),")) for word in bounded.split()]
     for index, word in enumerate(words):
         if index == 0 or ("/" in word and _EXTENSION.search(word)) or word.endswith(".md"):
