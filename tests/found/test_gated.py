@@ -383,7 +383,7 @@ def test_a_commit_during_a_cherry_pick_changed_the_state_and_was_refused_after(
         holdfast_project.git("commit", "-q", "-m", text)
     with pytest.raises(subprocess.CalledProcessError):
         holdfast_project.git("cherry-pick", "other")
-    assert "a cherry-pick is under way" in gate(holdfast_project, "submit", "--commit")
+    assert "a merge or cherry-pick is under way" in gate(holdfast_project, "submit", "--commit")
     assert status(holdfast_project, 1)["status"] == "in_progress"
 
 

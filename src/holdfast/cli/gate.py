@@ -280,7 +280,7 @@ def finalize(app: App, dry_run: bool, force: bool, name: str | None, commit: str
     # Finish an interrupted finalize first.
     left = [slug for slug in finalizing.interrupted(place) if name in {None, slug}]
     slug = left[0] if left else feature_meant(app, view, name).slug
-    copies = finalizing.plan(place, slug)
+    _, _, copies = finalizing.plan(place, slug)
     to_commit = commit_to_make(place, slug, commit, *finalizing.published(copies))
     if dry_run:
         lines = [copy.line for copy in copies]

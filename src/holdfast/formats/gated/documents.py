@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, IllegalMove
@@ -36,8 +36,8 @@ FILES = (
     ("user-guide.md", "05-documentation/user-docs.md"),
     ("api-reference.md", "05-documentation/api-docs.md"),
 )
-# Folders, with everything below them.
-FOLDERS = (("diagrams", "02-architecture/diagrams"),)
+# A folder, with everything below it.
+DIAGRAMS = ("diagrams", "02-architecture/diagrams")
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _MOST_LOOKED_AT = 200
@@ -91,11 +91,11 @@ def _write(store: Store, copies: Sequence[Copy]) -> None:
 
 def _find(store: Store, slug: str, *, central: bool) -> Iterator[Copy]:
     """What would be copied from docs/, or else from the workspace; "new" until somebody has compared it."""
-    for name, within in (*FILES, *FOLDERS):
+    for name, within in (*FILES, DIAGRAMS):
         pair = (f"{CENTRAL}/{name}", f"{workspace(slug)}/{within}")
         source, target = pair if central else (pair[1], pair[0])
         path = store.root / source
-        if (name, within) in FOLDERS and not path.is_symlink():
+        if (name, within) == DIAGRAMS and not path.is_symlink():
             for below in _below(path) if store.holds(path) and path.is_dir() else ():
                 yield _copy(store, f"{source}/{below}", f"{target}/{below}")
         elif os.path.lexists(path):
@@ -147,37 +147,28 @@ def templates() -> dict[str, bytes]:
 
 def plan_seeds(store: Store, slug: str) -> list[Copy]:
     """What `seed` would do; nothing is written."""
-    copies = [
-        Copy("", f"{workspace(slug)}/{name}", "template", document=FileContent(data))
-        for name, data in templates().items()
-    ]
     if (store.root / CENTRAL).is_dir():
         copies = [*_find(store, slug, central=True)]
-    return [_unless_there(store, copy) for copy in copies]
-
-
-def _unless_there(store: Store, copy: Copy) -> Copy:
-    path = store.root / copy.target
-    if copy.document is None or not path.exists():
-        return copy
-    if copy.source and read(path).data == copy.document.data:
-        return copy._replace(kind="same")
-    return Copy(copy.source, copy.target, "kept", "it is there already")
+    else:
+        copies = [
+            Copy("", f"{workspace(slug)}/{name}", "template", document=FileContent(data))
+            for name, data in templates().items()
+        ]
+    for at, copy in enumerate(copies):
+        path = store.root / copy.target
+        if copy.document and path.exists():
+            if copy.source and read(path).data == copy.document.data:
+                copies[at] = copy._replace(kind="same")
+            else:
+                copies[at] = Copy(copy.source, copy.target, "kept", "it is there already")
+    return copies
 
 
 def seed(store: Store, slug: str) -> list[Copy]:
     """Copy what is due, and say what was done about each document."""
     copies = plan_seeds(store, slug)
-    central = ((copy.source, copy.document) for copy in copies if copy.source)
-    fresh = {path: digest(document.data) for path, document in central if document}
-    kept = {copy.source for copy in copies if copy.kind == "kept"}
-
-    def note_digests(record: dict[str, Any]) -> dict[str, Any]:
-        # What is kept was made, by an interrupted `start`, from the version that was noted then.
-        before = (_digests(record) or {}).items()
-        return {**record, _SEEDED: {path: text for path, text in before if path in kept} | fresh}
-
-    ledger.update_notes(store, key_of(slug), COMMAND_WAIT, note_digests)
+    fresh = {copy.source: digest(copy.document.data) for copy in copies if copy.document}
+    ledger.update_notes(store, key_of(slug), COMMAND_WAIT, lambda notes: {**notes, _SEEDED: fresh})
     with store.lock(COMMAND_WAIT):
         _write(store, copies)
     return copies
@@ -185,14 +176,8 @@ def seed(store: Store, slug: str) -> list[Copy]:
 
 def noted_digests(store: Store, slug: str) -> Mapping[str, str] | None:
     """The digests of the central documents when the workflow began; None if nobody noted any."""
-    return _digests(ledger.notes_of(store, key_of(slug)))
-
-
-def _digests(record: Mapping[str, Any]) -> dict[str, str] | None:
-    noted = record.get(_SEEDED)
-    if not isinstance(noted, dict):
-        return None
-    return {path: text for path, text in noted.items() if isinstance(text, str)}
+    noted = ledger.notes_of(store, key_of(slug)).get(_SEEDED)
+    return noted if isinstance(noted, dict) else None
 
 
 def refuse_unwritten(store: Store, feature: Path, phase: PhaseName) -> None:
@@ -219,58 +204,47 @@ def plan_publishing(store: Store, slug: str, begun: datetime | None) -> list[Cop
     untouched = {f"{workspace(slug)}/{name}": data for name, data in templates().items()}
     copies = []
     for copy in _find(store, slug, central=False):
-        if copy.document is None:
-            copies.append(copy)
-        elif copy.document.data == untouched.get(copy.source):
+        if copy.document and copy.document.data == untouched.get(copy.source):
             copies.append(Copy(copy.source, copy.target, "passed over", "still the template"))
-        else:
-            there = _replaceable(store, copy.target)
-            kind, why = _compare(copy.document, there, digests, begun, copy.target)
-            if (store.root / copy.target).is_symlink():
-                kind, why = "conflict", "it is a link, and would be replaced"
+        elif copy.document:
+            kind, why = _compare(store, copy.target, copy.document, digests, begun)
             copies.append(copy._replace(kind=kind, why=why))
+        else:
+            copies.append(copy)
     return copies
 
 
-def _replaceable(store: Store, path: str) -> FileContent | None:
-    """The document that one published to *path* would replace."""
-    target = store.root / path
+def _compare(
+    store: Store,
+    path: str,
+    document: FileContent,
+    digests: Mapping[str, str] | None,
+    begun: datetime | None,
+) -> tuple[Kind, str]:
+    """What publishing *document* to *path* would be, and why that is a conflict."""
+    target, noted = store.root / path, (digests or {}).get(path)
     if not store.holds(target.parent):
         raise IllegalMove(
             f"{path} leads outside the project",
             hint=f"Make {os.path.dirname(path)} a folder of the project.",
         )
-    if target.is_symlink() or not target.exists():
-        return None
+    if target.is_symlink():
+        return "conflict", "it is a link, and would be replaced"
+    if not target.exists():
+        return ("conflict", "it was removed since the workflow began") if noted else ("new", "")
     try:
-        return read(target)
+        there = read(target)
     except HoldfastError as error:
         raise IllegalMove(
             f"{path} cannot be replaced: {error.cause}", hint="Move it away first."
         ) from error
-
-
-def _compare(
-    document: FileContent,
-    there: FileContent | None,
-    digests: Mapping[str, str] | None,
-    begun: datetime | None,
-    path: str,
-) -> tuple[Kind, str]:
-    """What publishing *document* to *path* would be, and why that is a conflict."""
-    noted = (digests or {}).get(path)
-    if there is None:
-        return ("conflict", "it was removed since the workflow began") if noted else ("new", "")
     if (there.data, there.mode) == (document.data, document.mode):
         return "same", ""
-    if digests is None:
-        if begun is not None and clock.from_mtime(there.mtime) <= begun:
-            return "changed", ""
+    if digests is None and (begun is None or clock.from_mtime(there.mtime) > begun):
         return "conflict", "it is newer than the workflow"
-    if noted is None:
-        return "conflict", "it was added since the workflow began"
-    if noted != digest(there.data) and there.data != document.data:
-        return "conflict", "it was changed since the workflow began"
+    if digests is not None and digest(there.data) != noted and there.data != document.data:
+        came = "changed" if noted else "added"
+        return "conflict", f"it was {came} since the workflow began"
     return "changed", ""
 
 

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.config import project
 from holdfast.errors import GitRefused, IllegalMove
 from holdfast.files import git
 from holdfast.files.store import COMMAND_WAIT
@@ -43,13 +44,11 @@ class Finalized(NamedTuple):
     archived: str  # where the workspace is now, relative to the root
 
 
-def plan(place: Place, slug: str) -> list[Copy]:
-    """What would be published; refused if the feature is not completed. Nothing is written."""
-    return _plan(place, slug)[2]
+def plan(place: Place, slug: str) -> tuple[Feature, State, list[Copy]]:
+    """The feature, its state and what would be published. Nothing is written.
 
-
-def _plan(place: Place, slug: str) -> tuple[Feature, State, list[Copy]]:
-    """The feature, its state, which is completed or was finalized by an interrupted command, and its documents."""
+    Refused if it is neither completed nor finalized by an interrupted command.
+    """
     feature = read(place.store, files.folder_of(place.store, slug))
     content = files.reconciled(feature, iso_time(place.now))
     state = content.state
@@ -69,7 +68,7 @@ def finalize(place: Place, slug: str, *, force: bool = False) -> Finalized:
     """Publish, and put the workspace away."""
     store = place.store
     with FORMAT.locked(place):
-        feature, state, copies = _plan(place, slug)
+        feature, state, copies = plan(place, slug)
         if not force:
             refuse_conflicts(copies)
         replaced = publish(store, copies, place.stamp)
@@ -93,11 +92,6 @@ def interrupted(place: Place) -> list[str]:
 # Branch and commits.
 
 
-def has_branch(root: Path, branch: str) -> bool:
-    asked = ("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
-    return git.answer(str(root), *asked) is not None
-
-
 def refuse_unready(root: Path) -> None:
     """Say what prevents a branch or a commit, before anything is changed."""
     if shutil.which("git") is None:
@@ -117,12 +111,11 @@ def refuse_uncommittable(root: Path, *paths: str) -> None:
             "git has no name and address for the commit",
             hint="Set it: git config user.name NAME; git config user.email ADDRESS",
         )
-    for what in ("merge", "cherry-pick"):
-        head = f"{what.replace('-', '_').upper()}_HEAD"
-        if git.answer(str(root), "rev-parse", "--verify", "--quiet", head) is not None:
-            raise IllegalMove(
-                f"a {what} is under way", hint=f"Finish it first: git commit, or git {what} --abort"
-            )
+    under_way = ("MERGE_HEAD", "CHERRY_PICK_HEAD")
+    if any(git.answer(str(root), "rev-parse", "--verify", "--quiet", head) for head in under_way):
+        raise IllegalMove(
+            "a merge or cherry-pick is under way", hint="Finish or abort it first; see git status."
+        )
     if git.answer(str(root), "ls-files", "--unmerged"):
         raise IllegalMove("git has unmerged files", hint="Merge them first; git status lists them.")
     ignored = [path for path in paths if git.ignores(str(root / path))]
@@ -137,7 +130,7 @@ def switch(root: Path, branch: str) -> str:
     """Switch to *branch*, and create it if need be. Returns what was done."""
     if git.answer(str(root), "symbolic-ref", "--quiet", "--short", "HEAD") == branch:
         return f"on branch {branch} already"
-    is_there = has_branch(root, branch)
+    is_there = project.has_branch(str(root), branch)
     git.do(str(root), "switch", "--quiet", *([] if is_there else ["--create"]), branch)
     return f"{'switched to' if is_there else 'made'} branch {branch}"
 

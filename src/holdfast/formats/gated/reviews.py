@@ -109,34 +109,30 @@ class Comment(BaseModel):
 def parse_comments(raw: bytes) -> list[Comment]:
     """The comments in *raw*, the service's answer, ordered by time."""
     try:
-        comments = TypeAdapter(list[Comment]).validate_python([*_flattened(_pages(raw))])
+        comments = TypeAdapter(list[Comment]).validate_python([*_objects(raw)])
     except ValidationError as error:
-        wrong = problems_of(error)[0]
-        raise IllegalMove(
-            f"the comments cannot be used: {wrong}", hint=f"Expected: {_EXPECTED}."
-        ) from error
+        cause = f"the comments cannot be used: {problems_of(error)[0]}"
+        raise IllegalMove(cause, hint=f"Expected: {_EXPECTED}.") from error
     except (ValueError, RecursionError) as error:
-        raise IllegalMove(
-            f"the comments are not JSON: {error}", hint=f"Expected: {_EXPECTED}."
-        ) from error
+        cause = f"the comments are not JSON: {error}"
+        raise IllegalMove(cause, hint=f"Expected: {_EXPECTED}.") from error
     return sorted(comments, key=lambda comment: comment.at)
 
 
-def _pages(raw: bytes) -> list[object]:
-    """The JSON texts in *raw*, one behind the other; --paginate prints one for each page."""
+def _objects(raw: bytes) -> Iterator[object]:
+    """What is in the JSON texts in *raw*: --paginate prints one for each page, and --slurp a list of pages."""
     if exceeds_json_limit(raw):
         raise ValueError("more objects and lists than there is room for")
     text = raw.decode("utf-8-sig").strip()
-    pages: list[object] = []
-    while text or not pages:
+    while True:
         page, end = json.JSONDecoder().raw_decode(text)
-        pages.append(page)
+        yield from _flattened(page)
         text = text[end:].lstrip()
-    return pages
+        if not text:
+            return
 
 
 def _flattened(page: object) -> Iterator[object]:
-    """The comments of a page, which with --slurp is a list of pages."""
     if isinstance(page, list):
         for inner in page:
             yield from _flattened(inner)
