@@ -250,7 +250,6 @@ def test_a_command_failed_after_the_state_was_written(run: Project) -> None:
     run.write(".claude/holdfast/ledger.json", '{"version": 99}')
     call(run, "agent", "status", "blocked")
     assert [agent["status"] for agent in state(run)["active_agents"]] == ["blocked"]
-    assert "newer Holdfast" in call(run, "agent", "beat", code=1)
 
 
 def test_a_task_without_an_id_never_reached_its_limit(

@@ -225,7 +225,7 @@ def test_the_example_of_the_document_is_told(
     assert "- phase in the state file: 2, counted from 0" in guidance
     assert "2.1 Create auth endpoints, iteration 2 of 30" in guidance
     assert "- next task: 2.2 Add role-based access control" in guidance
-    assert "(stale: last sign of life" in guidance
+    assert "(last sign of life" in guidance
 
 
 def test_an_agent_that_may_have_crashed_is_looked_for(

@@ -67,7 +67,7 @@ def orchestrate() -> None:
 def agent() -> None:
     """Record the agents at work, so that none is dispatched twice.
 
-    An agent that is silent for 30 minutes is marked as stale, and stays until it is reaped.
+    `status` lists them, and names one that is silent for 30 minutes. If it is gone: agent done.
     """
 
 
@@ -308,31 +308,6 @@ def milestone(app: App, url: str, number: int | None, title: str | None, name: s
     tell_now(view, changed, "noted", f"milestone of phase {phase + 1}: {called}")
 
 
-# Agents.
-
-
-@agent.command()
-@_AGENT_TASK
-@_AGENT_TYPE
-@workflow_option
-@pass_app
-def beat(app: App, task: str | None, kind: str | None, name: str | None) -> None:
-    """Record that the agent is alive. Its iterations do too."""
-    view, _ = open_run(app, name)
-    say(f"Alive: {FORMAT.beat(view.place, task, kind).described}")
-
-
-@agent.command()
-@workflow_option
-@pass_app
-def reap(app: App, name: str | None) -> None:
-    """Remove the stale agents, so that others can be dispatched for their tasks."""
-    view, _ = open_run(app, name)
-    gone = FORMAT.reap(view.place)
-    for seen in gone:
-        say(f"removed: {seen.described}")
-    if not gone:
-        say("No agent is stale.")
 
 
 @orchestrate.command()

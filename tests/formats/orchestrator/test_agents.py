@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 
 from holdfast.errors import IllegalMove
-from holdfast.formats.orchestrator import checkpoints, files, tasks
-from holdfast.formats.orchestrator.format import FORMAT
+from holdfast.formats.orchestrator import checkpoints, tasks
 from holdfast.formats.orchestrator.model import State
 from holdfast.testing import Project
 from orchestrated import change, example, place, put, run_of, state
 
 
-def stale(project: Project) -> list[str]:
-    """The tasks of those that are marked."""
+def silent(project: Project) -> list[str]:
+    """The tasks of the agents that are told as silent."""
     now = project.clock.now()
-    seen = tasks.agents_seen(place(project).store, run_of(project).state)
-    return [each.agent.task for each in seen if each.is_stale(now)]
+    heard = tasks.last_heard(place(project).store, run_of(project).state)
+    return [agent.task for agent, at in heard if tasks.is_silent(at, now)]
 
 
 def start(project: Project, task: str, kind: str = "task-executor") -> None:
@@ -58,53 +57,33 @@ def test_an_agent_is_sent_off_once(project: Project) -> None:
 
 
 def test_one_that_is_silent_for_half_an_hour_is_marked_and_stays(project: Project) -> None:
-    """The mark says how long ago it was last heard of."""
+    """Only the orchestrator knows whether it is gone."""
     start(project, "2.1")
     project.clock.advance(seconds=29 * 60)
-    assert stale(project) == []
+    assert silent(project) == []
     project.clock.advance(seconds=120)
-    assert stale(project) == ["2.1"]
-    (seen,) = tasks.agents_seen(place(project).store, run_of(project).state)
-    assert seen.remark(project.clock.now()) == "stale: last sign of life 31 minutes ago"
+    assert silent(project) == ["2.1"]
     assert len(state(project)["active_agents"]) == 1
 
 
-def test_a_beat_and_any_change_of_its_entry_are_signs_of_life(project: Project) -> None:
-    """Only for the agent that they name."""
+def test_any_change_of_its_entry_is_a_sign_of_life(project: Project) -> None:
+    """Only of that agent."""
     start(project, "2.1")
     start(project, "2.2")
-    for sign in ("iteration", "status", "beat"):
-        project.clock.advance(seconds=20 * 60)
-        if sign == "iteration":
-            change(project, iterate)
-        elif sign == "status":
-            change(project, tasks.set_agent_status, "waiting", "2.1", None)
-        else:
-            FORMAT.beat(place(project), "2.1", None)
-        assert stale(project) == ([] if sign == "iteration" else ["2.2"])
+    project.clock.advance(seconds=20 * 60)
+    change(project, iterate)
+    assert silent(project) == []
+    project.clock.advance(seconds=20 * 60)
+    change(project, tasks.set_agent_status, "waiting", "2.1", None)
+    assert silent(project) == ["2.2"]
     assert state(project)["active_agents"][0]["status"] == "waiting"
-
-
-def test_reaping_removes_those_that_are_marked(project: Project) -> None:
-    """All others stay."""
-    start(project, "2.1")
-    project.clock.advance(seconds=40 * 60)
-    start(project, "2.2")
-    gone = FORMAT.reap(place(project))
-    assert [each.agent.task for each in gone] == ["2.1"]
-    assert [each["task"] for each in state(project)["active_agents"]] == ["2.2"]
-    before = (project.root / files.STATE).read_bytes()
-    assert FORMAT.reap(place(project)) == []
-    assert (project.root / files.STATE).read_bytes() == before
-    start(project, "2.1")
-    assert stale(project) == []
 
 
 def test_one_of_another_tool_without_a_time_is_not_marked(project: Project) -> None:
     """We cannot know when it was started."""
     put(project, {**example(), "active_agents": [{"task": "2.1"}, "2.2"]})
     project.clock.advance(days=2)
-    assert stale(project) == []
+    assert silent(project) == []
 
 
 def test_going_back_is_no_sign_of_life(project: Project) -> None:
@@ -115,7 +94,7 @@ def test_going_back_is_no_sign_of_life(project: Project) -> None:
     change(project, tasks.end_agent, "2.1", None)
     project.clock.advance(seconds=40 * 60)
     checkpoints.restore(place(project))
-    assert stale(project) == ["2.1"]
+    assert silent(project) == ["2.1"]
 
 
 def test_which_agent_is_meant(project: Project) -> None:

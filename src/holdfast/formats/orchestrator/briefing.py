@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+from holdfast import clock
 from holdfast.config import project
 from holdfast.errors import StateUnreadable
 from holdfast.files import git
@@ -181,12 +182,14 @@ def _unmet(state: State) -> str:
 
 
 def _agents(state: State, place: Place) -> Iterator[tuple[str, str]]:
-    for seen in tasks.agents_seen(place.store, state):
-        status, remark = seen.agent.status, seen.remark(place.now)
-        line = seen.described
-        line += f", {status.replace('_', ' ')}" if status != "in_progress" else ""
-        if remark:  # it may have crashed; whoever finds that out may send another one
-            yield "silent, to be looked for before it is dispatched again", f"{line} ({remark})"
+    for agent, heard in tasks.last_heard(place.store, state):
+        since = f" since {agent.started}" if agent.started else ""
+        line = one_line(f"{agent.type} on task {agent.task}{since}, iteration {agent.iteration}")
+        line += f", {agent.status.replace('_', ' ')}" if agent.status != "in_progress" else ""
+        if heard and tasks.is_silent(heard, place.now):
+            # It may have crashed; whoever finds that out may send another one.
+            label = "silent, to be looked for before it is dispatched again"
+            yield label, f"{line} (last sign of life {clock.ago(heard, place.now)})"
         else:
             yield "running, not to be dispatched again", line
 
@@ -211,10 +214,9 @@ def _supervision(state: State) -> str:
         (supervisor.re_plans_triggered, "re-plan"),
     )
     line = ", ".join(counted(*count) for count in counts if count[0]) or "no checks yet"
-    if not supervisor.interventions:
-        return line
-    last = supervisor.interventions[-1]
-    return f"{line}; last: {last.action} of task {last.task}: {last.resolution}"
+    for last in supervisor.interventions[-1:]:
+        line += f"; last: {last.action} of task {last.task}: {last.resolution}"
+    return line
 
 
 def learnings(state: State) -> tuple[str, ...]:
@@ -246,10 +248,6 @@ def _says(store: Store, sha: str, *question: str) -> bool:
     return bool(_SHA.fullmatch(sha)) and git.answer(str(store.root), *question) is not None
 
 
-def _is_known(store: Store, sha: str) -> bool:
-    return _says(store, sha, "cat-file", "-e", f"{sha}^{{commit}}")
-
-
 def parted(store: Store, state: State) -> str:
     """That HEAD is neither the last checkpoint's commit nor follows it, in one line; else empty."""
     last = next((entry for entry in reversed(state.checkpoints) if entry.git_sha), None)
@@ -259,11 +257,9 @@ def parted(store: Store, state: State) -> str:
     if _says(store, sha, "merge-base", "--is-ancestor", sha, "HEAD"):
         return ""
     where = f"commit {one_line(sha, 64)} of {one_line(last.state_snapshot, 80)}"
-    if not _is_known(store, sha):
-        return f"State and git have diverged: {where} is not known here."
     return (
         f"State and git have diverged: HEAD is {here[:12]}, which does not follow {where}. "
-        f"To go back to it, which discards what was done since: {_reset(sha)}"
+        f"{_way_to(store, sha)}"
     )
 
 
@@ -271,14 +267,14 @@ def way_back(store: Store, sha: str | None) -> str:
     """How to take the files back as well to the commit *sha* of a snapshot."""
     if not sha or head(store) in {None, sha}:
         return ""
-    if not _is_known(store, sha):
-        return f"its commit {one_line(sha, 64)} is not known here"
-    return (
-        "the files are as they were. To take them back as well, which discards what was done "
-        f"since, also what is not committed: {_reset(sha)}"
-    )
+    return f"the files are as they were. {_way_to(store, sha)}"
 
 
-def _reset(sha: str) -> str:
+def _way_to(store: Store, sha: str) -> str:
     """The document's command. It is only ever shown."""
-    return f"git reset --hard {sha}"
+    if not _says(store, sha, "cat-file", "-e", f"{sha}^{{commit}}"):
+        return f"Commit {one_line(sha, 64)} is not known here."
+    return (
+        "To go back to it, which discards what was done since, also what is not committed: "
+        f"git reset --hard {sha}"
+    )

@@ -20,14 +20,13 @@ from holdfast.files import together
 from holdfast.files.fingerprints import digest
 from holdfast.files.store import COMMAND_WAIT, Store
 from holdfast.files.together import Change
-from holdfast.formats.engine.document import iso_time, quoted, required_fields
+from holdfast.formats.engine.document import quoted, required_fields
 from holdfast.formats.engine.format import Changed, StateFormat
 from holdfast.formats.engine.loading import Found, Unusable, error_of
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Survey, Workflow
 from holdfast.formats.orchestrator import briefing, files, learnings, limits, model, moves, tasks
 from holdfast.formats.orchestrator.files import StateFile
 from holdfast.formats.orchestrator.model import State
-from holdfast.formats.orchestrator.tasks import AgentSeen
 from holdfast.records import ledger
 
 
@@ -205,26 +204,6 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
             with place.store.lock(COMMAND_WAIT):
                 noted = {briefing.PHASES: [*names]}
                 ledger.put_notes(place.store, run.key, lambda record: {**record, **noted})
-
-    def beat(self, place: Place, task: str | None, kind: str | None) -> AgentSeen:
-        """An agent of the run lives. The state stays as it is."""
-        with self.locked(place):
-            state = self.run(place).state
-            agent = tasks.agent_meant(state, task, kind)
-            tasks.note_signs(place.store, state, state, place.now, [agent])
-            return AgentSeen(agent, place.now)
-
-    def reap(self, place: Place) -> list[AgentSeen]:
-        """Remove the agents that are stale; returns them."""
-        with self.locked(place):
-            run = self.run(place)
-            seen = tasks.agents_seen(place.store, run.state)
-            gone = [found for found in seen if found.is_stale(place.now)]
-            if gone:
-                agents = [found.agent for found in gone]
-                after = tasks.drop_agents(run.state, iso_time(place.now), agents)
-                self.put(place, run.path, after, run)
-            return gone
 
     # Inspecting.
 

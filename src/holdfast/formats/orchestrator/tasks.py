@@ -4,10 +4,9 @@ Rule 1: a task is pending, is worked on by agents, and is completed. Several may
         current one is that which was begun last; its count of iterations begins with 0.
 Rule 2: an iteration counts when it is over, so that a completed task has as many as were used.
 Rule 3: what was done is noted whatever stands; only new work is refused where a limit is reached.
-Rule 4: an agent lives as long as its entry changes, or as `agent beat` says so; we note when, in our own
-        folder, since the document has only the time when it was started. One that is silent for too
-        long is marked wherever agents are listed, and stays: only the orchestrator knows whether to
-        send another one. `agent reap` removes it.
+Rule 4: an agent lives as long as its entry changes; we note when, in our own folder, since the document has only
+        the time when it was started. One that is silent for too long is told as such, and stays: only the
+        orchestrator knows whether it is gone, and ends it with `agent done`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from holdfast import clock
 from holdfast.errors import IllegalMove
@@ -26,7 +25,6 @@ from holdfast.formats.orchestrator import files, limits, model
 from holdfast.formats.orchestrator.model import EXECUTOR, Agent, PendingTask, State
 from holdfast.formats.orchestrator.moves import amount, turn_to, when
 from holdfast.records import ledger
-from holdfast.text.plaintext import one_line
 
 _SILENT = timedelta(minutes=30)
 _SIGNS = "agents"  # in the notes of the run: when each was last heard of
@@ -40,7 +38,8 @@ def start_task(state: State, at: str, task: str | None = None, *, no_agent: bool
     for agent in state.workers_on(begun.task):
         raise IllegalMove(
             f"task {begun.task} has had a {agent.type} at work since {agent.started}",
-            hint="Do not dispatch it again. If that agent is gone: holdfast orchestrate agent reap",
+            hint="Do not dispatch it again. If that agent is gone: "
+            f"holdfast orchestrate agent done --task {begun.task}",
         )
     used = limits.iterations(state).get(begun.task, 0)  # by one that is gone
     if not no_agent:
@@ -196,7 +195,7 @@ def start_agent(state: State, at: str, kind: str, task: str) -> None:
         raise IllegalMove(
             f"a {kind} is already at work on task {task}",
             hint="Do not dispatch a second one. If it is gone: holdfast orchestrate agent done "
-            f"--task {task} --type {kind}, or agent reap.",
+            f"--task {task} --type {kind}",
         )
     if kind == EXECUTOR:
         if state.completed(task):
@@ -226,12 +225,6 @@ def end_agent(state: State, _at: str, task: str | None, kind: str | None) -> Non
     state.active_agents.remove(agent_meant(state, task, kind))
 
 
-@move(when(while_paused=True))
-def drop_agents(state: State, _at: str, gone: Sequence[Agent]) -> None:
-    """Those that are *gone* are no agents of the run any more."""
-    state.active_agents = [agent for agent in state.active_agents if agent not in gone]
-
-
 def agent_meant(state: State, task: str | None, kind: str | None) -> Agent:
     """The agent that is meant: by its task, its type, or because it is the only one."""
     of_task = [agent for agent in state.active_agents if task in {None, agent.task}]
@@ -247,50 +240,26 @@ def agent_meant(state: State, task: str | None, kind: str | None) -> Agent:
 # Signs of life.
 
 
-class AgentSeen(NamedTuple):
-    """An agent, and when it was last heard of."""
-
-    agent: Agent
-    heard: datetime | None
-
-    @property
-    def described(self) -> str:
-        agent = self.agent
-        since = f" since {agent.started}" if agent.started else ""
-        return one_line(f"{agent.type} on task {agent.task}{since}, iteration {agent.iteration}")
-
-    def is_stale(self, now: datetime) -> bool:
-        return self.heard is not None and now - self.heard > _SILENT
-
-    def remark(self, now: datetime) -> str:
-        """Why it is marked; empty where it is not."""
-        if self.heard is None or not self.is_stale(now):
-            return ""
-        return f"stale: last sign of life {clock.ago(self.heard, now)}"
-
-
-def agents_seen(store: Store, state: State) -> list[AgentSeen]:
-    """The agents of *state*, each with its last sign of life."""
-    signs, seen = _signs(ledger.notes_of(store, files.key_of(state))), []
+def last_heard(store: Store, state: State) -> list[tuple[Agent, datetime | None]]:
+    """The agents at work, each with its last sign of life."""
+    signs, heard = _signs(ledger.notes_of(store, files.key_of(state))), []
     for agent in state.agents:
         times = (moment(agent.started), moment(signs.get(_name(agent))))
-        seen.append(AgentSeen(agent, max((at for at in times if at), default=None)))
-    return seen
+        heard.append((agent, max((at for at in times if at), default=None)))
+    return heard
 
 
-def note_signs(
-    store: Store, before: State | None, after: State, now: datetime, heard: Sequence[Agent] = ()
-) -> None:
-    """Note that *heard*, and those whose entry has changed, live at *now*, and forget who has gone.
+def is_silent(heard: datetime | None, now: datetime) -> bool:
+    return heard is not None and now - heard > _SILENT
 
-    To be called inside the lock.
-    """
+
+def note_signs(store: Store, before: State | None, after: State, now: datetime) -> None:
+    """Note that those whose entry has changed live at *now*, and forget who has gone; inside the lock."""
     was = {_name(agent): agent for agent in before.active_agents} if before else {}
-    alive = [*heard, *(a for a in after.active_agents if was.get(_name(a), a) != a)]
-    names = {_name(agent) for agent in after.active_agents}
+    there = {_name(agent): agent for agent in after.active_agents}
     signs = _signs(ledger.notes_of(store, files.key_of(after)))
-    kept = {name: at for name, at in signs.items() if name in names}
-    kept |= {_name(agent): clock.iso(now) for agent in alive}
+    kept = {name: at for name, at in signs.items() if name in there}
+    kept |= {name: clock.iso(now) for name in there if was.get(name, there[name]) != there[name]}
     if kept != signs:
         ledger.put_notes(store, files.key_of(after), lambda record: {**record, _SIGNS: kept})
 
