@@ -173,7 +173,7 @@ def test_the_signs_name_every_format_and_where_it_lies() -> None:
     assert set(signs.SIGNS["canonical"]) == {files.FOLDER, files.LOCAL}
     assert set(signs.SIGNS["skill"]) == {skill_files.FOLDER}
     assert set(signs.SIGNS["gated"]) == {gated_files.FOLDER}
-    assert set(signs.SIGNS["orchestrator"]) == {orchestrator_files.STATE, orchestrator_files.LOST}
+    assert set(signs.SIGNS["orchestrator"]) == {orchestrator_files.STATE}
     assert set(signs.SIGNS["pipeline"]) == {pipeline_files.GLOBAL.states, pipeline_files.SESSIONS}
 
 

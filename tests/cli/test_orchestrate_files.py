@@ -12,7 +12,6 @@ from holdfast.files.store import Store
 from holdfast.formats.orchestrator import files
 from holdfast.testing import Compactions, Project
 from orchestrated import example, log, put, state
-from terminal import typed
 
 HERE = "s-1"
 
@@ -62,18 +61,17 @@ def test_learn(project: Project) -> None:
 
 
 def test_checkpoint_and_restore(project: Project) -> None:
-    """What changes is shown; without somebody to ask nothing is done; git is only named."""
+    """What was there is kept, and git is only named."""
     project.git("init", "-q", "-b", "main")
     project.git("commit", "-q", "--allow-empty", "-m", "one")
     head = project.git("rev-parse", "HEAD").strip()
     assert f"checkpoint-001.json, at commit {head}" in orchestrate(project, "checkpoint")
     project.git("commit", "-q", "--allow-empty", "-m", "two")
     orchestrate(project, "task-done", "2.1", "--cost", "$1")
-    line = refused(project, "restore")
-    assert "nothing was restored" in line
-    assert "restore checkpoint-001.json --yes" in line
-    out = orchestrate(project, "restore", "1", "--yes")
-    assert "completed tasks: 1.1, 1.2, 2.1 → 1.1, 1.2" in out
+    out = orchestrate(project, "restore", "1")
+    assert "from checkpoint-001.json of " in out
+    assert "what was there is kept in .claude/holdfast/quarantine/" in out
+    assert [task["task"] for task in state(project)["completed_tasks"]] == ["1.1", "1.2"]
     assert f"git reset --hard {head}" in out
     assert project.git("rev-parse", "HEAD").strip() != head
     assert state(project)["safety_bounds"]["cost_so_far"] == "$1.75"
@@ -81,16 +79,6 @@ def test_checkpoint_and_restore(project: Project) -> None:
     project.git("checkout", "-q", "--orphan", "other")
     project.git("commit", "-q", "--allow-empty", "-m", "of nothing")
     assert "State and git have diverged" in orchestrate(project, "status")
-
-
-def test_restore_asks_where_somebody_can_answer(project: Project) -> None:
-    """Answering no changes nothing."""
-    orchestrate(project, "checkpoint")
-    before = (project.root / files.STATE).read_bytes()
-    answers = [("Go back to it?", "n\n")]
-    shown = typed(["orchestrate", "restore"], answers, project.root, project.environment(HERE))
-    assert shown.code == 0
-    assert (project.root / files.STATE).read_bytes() == before
 
 
 def test_a_damaged_state_is_told_and_gone_on_from(

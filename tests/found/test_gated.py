@@ -99,7 +99,7 @@ def test_a_diagrams_folder_that_is_a_link_was_copied_with_all_that_it_leads_to(
     (holdfast_project.root / "docs/diagrams").unlink()
     diagrams = holdfast_project.root / FOLDER / "02-architecture/diagrams"
     diagrams.symlink_to("../../../src")
-    published = [each.line for each in finalizing.plan(place(holdfast_project), SLUG)]
+    published = [each.line for each in finalizing.plan(place(holdfast_project), SLUG)[2]]
     assert f"passed over: {FOLDER}/02-architecture/diagrams (is a link to a folder)" in published
     assert not any("secret" in line for line in published)
 
@@ -449,7 +449,7 @@ def test_an_older_state_came_back_by_git_without_a_word(
     line = f"{FOLDER}/workflow-state.json is older than it was: it had come to 02-architecture."
     assert line in guidance
     assert line not in compaction_cycle().guidance
-    command = guidance.partition("Where that is not meant: ")[2].partition(", then")[0]
+    command = guidance.partition("To go on with what it was: ")[2].partition(", then")[0]
     subprocess.run(command.split(), cwd=holdfast_project.root, check=True)
     assert read(holdfast_project) == later
     assert "reconciled" in gate(holdfast_project, "reconcile")

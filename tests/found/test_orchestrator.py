@@ -187,7 +187,7 @@ def test_a_restore_from_the_archive_brings_no_learnings_of_later_runs(run: Proje
     begin(run, "1.1 Other")
     call(run, "learn", "second", "--type", "pattern")
     snapshot = next((run.root / ".claude/holdfast/archive").glob("*/checkpoint-001.json"))
-    call(run, "restore", snapshot.relative_to(run.root).as_posix(), "--yes")
+    call(run, "restore", snapshot.relative_to(run.root).as_posix())
     assert [each["lesson"] for each in state(run)["learnings"]] == ["first"]
     assert [each["lesson"] for each in log(run)] == ["first", "second"]
 

@@ -19,7 +19,6 @@ from holdfast.cli.app import (
     Move,
     Whole,
     add_moves,
-    agreed,
     dump,
     json_option,
     pass_app,
@@ -308,8 +307,6 @@ def milestone(app: App, url: str, number: int | None, title: str | None, name: s
     tell_now(view, changed, "noted", f"milestone of phase {phase + 1}: {called}")
 
 
-
-
 @orchestrate.command()
 @json_option
 @workflow_option
@@ -339,26 +336,19 @@ def checkpoint(app: App, task: str | None, name: str | None) -> None:
 
 @orchestrate.command()
 @click.argument("which", metavar="[N|FILE]", required=False)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @pass_app
-def restore(app: App, which: str | None, yes: bool) -> None:
+def restore(app: App, which: str | None) -> None:
     """Restore the state from a checkpoint, by default the last good one.
 
-    The project's files, the limits and their use, and learnings.jsonl do not change.
+    What was there is kept. The project's files, the limits and their use, and learnings.jsonl do not change.
     """
     view = app.change(FORMAT.name)
-    way = checkpoints.plan(view.place, which)
-    say(f"{way.snapshot.described} would change:")
-    for line in way.changes or ["nothing"]:
-        say(f"  {one_line(line)}")
-    hint = f"To confirm: holdfast orchestrate restore {way.snapshot.path.name} --yes"
-    if not agreed("Go back to it?", yes=yes, undone="nothing was restored", hint=hint):
-        return
-    restored = checkpoints.restore(view.place, str(way.snapshot.path))
-    details = []
-    if restored.entry.state.active_agents:
+    restored = checkpoints.restore(view.place, which)
+    state, details = restored.entry.state, list[str]()
+    if state.active_agents:
         details.append("its agents may be gone; see holdfast status")
-    git = briefing.way_back(view.place.store, way.sha)
+    sha = state.checkpoints[-1].git_sha if state.checkpoints else None
+    git = briefing.way_back(view.place.store, sha)
     tell_now(view, restored, "restored", *details, *([git] if git else []))
 
 

@@ -19,8 +19,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "canonical": (*DECLARING, "untracked/workflow-state"),
     "skill": (".claude/workflow-state",),
     "gated": ("workflow",),
-    # The second is the name of the copy of a state that is gone.
-    "orchestrator": (".claude/agent-state.json", ".claude/agent-state.json.lost"),
+    "orchestrator": (".claude/agent-state.json",),
     "pipeline": ("workspace/workflow-state", "workspace/sessions"),
 }
 

@@ -74,7 +74,7 @@ def archived(project: Project) -> Path:
 
 
 def kinds(here: Place) -> dict[str, tuple[str, str]]:
-    return {each.target: (each.kind, each.why) for each in finalizing.plan(here, SLUG)}
+    return {each.target: (each.kind, each.why) for each in finalizing.plan(here, SLUG)[2]}
 
 
 def test_all_is_published_and_the_workspace_goes(holdfast_project: Project) -> None:

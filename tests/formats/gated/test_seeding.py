@@ -136,7 +136,7 @@ def test_the_plan_writes_nothing(holdfast_project: Project, store: Store) -> Non
 
 
 def test_what_was_seeded_from_is_remembered(holdfast_project: Project, store: Store) -> None:
-    """Also by a `start` that is given again after it was interrupted, and docs/ changed meanwhile."""
+    """What was kept, since an interrupted `start` had made it, is not: it counts as added since."""
     assert documents.noted_digests(store, SLUG) is None
     documents.seed(store, SLUG)
     before = documents.noted_digests(store, SLUG)
@@ -145,7 +145,8 @@ def test_what_was_seeded_from_is_remembered(holdfast_project: Project, store: St
     holdfast_project.write("docs/features.md", "changed since\n")
     os.unlink(holdfast_project.root / FOLDER / "01-requirements" / "requirements.md")
     documents.seed(store, SLUG)
-    assert documents.noted_digests(store, SLUG) == before
+    left = {path: text for path, text in before.items() if path != "docs/features.md"}
+    assert documents.noted_digests(store, SLUG) == left
 
 
 def test_templates_are_remembered_as_made_from_nothing(holdfast_project: Project) -> None:

@@ -15,6 +15,7 @@ Rule 4: What was interrupted is brought to its end before anything else is done,
 from __future__ import annotations
 
 import contextlib
+import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -99,6 +100,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
     copied: str = ""  # the folder or file below the root that copies are kept of; else folders[0]
     weighs_branch: bool = True  # whether it is told that a workflow is for another branch
     counts_by_path: bool = False  # whether any JSON in the states' folder counts as a state
+    restored_with: str = ""  # the command that puts a {kept} state back to its {path}
     # Fields that a strict reader asks for, and what is expected there.
     required: ClassVar[Mapping[str, str]] = {}
 
@@ -161,6 +163,10 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         """What a strict reader objects to in a state whose fields are all of the right type."""
         return ()
 
+    def overtaken(self, later: Any, state: Any) -> str:
+        """What is to be told where *state*, or None, is there instead of the *later* one, our copy; often nothing."""
+        return ""
+
     # Surveying.
 
     def survey(self, place: Place) -> Survey:
@@ -210,10 +216,27 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         """Save what is due; inside the lock."""
         store = found.place.store
         changed, gone = self._copies_due(found)
+        if self.restored_with:
+            now = {file.path: file.state for file in changed} | dict.fromkeys(gone)
+            reset = [self._reset(found.place, path, state) for path, state in now.items()]
+            ledger.tell_later(store, [*filter(None, reset)])
         for path in gone:
             store.forget(path)
         for file in changed:
             store.keep(file.path, self.copy_of(file), self.previous(store, file))
+
+    def _reset(self, place: Place, path: Path, state: Document | None) -> str:
+        """That an older state came to *path*, or that it is gone, as by `git reset --hard`, and the way back."""
+        store, copies = place.store, place.store.copies(path)
+        later = self.kind.good_copy(copies)
+        what = self.overtaken(later, state) if later else ""
+        if not what or not copies:
+            return ""
+        kept = store.relative(store.archive(path.name, place.stamp, copies.good.encode()))
+        command = self.restored_with.format(
+            kept=shlex.quote(kept), path=shlex.quote(store.relative(path))
+        )
+        return f"{store.relative(path)} {what}. To go on with what it was: {command}"
 
     def _copies_due(self, found: F) -> tuple[list[LoadedFile[Any]], list[Path]]:
         """The files that changed since they were copied, and the copies' files that are gone."""

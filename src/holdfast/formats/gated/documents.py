@@ -167,7 +167,8 @@ def plan_seeds(store: Store, slug: str) -> list[Copy]:
 def seed(store: Store, slug: str) -> list[Copy]:
     """Copy what is due, and say what was done about each document."""
     copies = plan_seeds(store, slug)
-    fresh = {copy.source: digest(copy.document.data) for copy in copies if copy.document}
+    central = ((copy.source, copy.document) for copy in copies if copy.source)
+    fresh = {path: digest(document.data) for path, document in central if document}
     ledger.update_notes(store, key_of(slug), COMMAND_WAIT, lambda notes: {**notes, _SEEDED: fresh})
     with store.lock(COMMAND_WAIT):
         _write(store, copies)

@@ -27,13 +27,12 @@ from holdfast.files.together import Change
 from holdfast.formats.engine.document import encoded, iso_time, moment, objections
 from holdfast.formats.engine.format import Changed, StateFormat
 from holdfast.formats.engine.loading import LoadedFile, Unusable
-from holdfast.formats.engine.workflow import Briefing, Place, Standing, Survey, Workflow
+from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.gated import briefing, files, moves
 from holdfast.formats.gated.files import Feature, FoundFeatures
 from holdfast.formats.gated.machine import Content, contradictions
 from holdfast.formats.gated.model import PHASES, State, StatusFile, has_status_shape
 from holdfast.formats.gated.reviews import Review
-from holdfast.records import ledger
 from holdfast.text.plaintext import one_line
 
 Move: TypeAlias = Callable[[Content, str], Content]
@@ -46,6 +45,7 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
     folders = (files.FOLDER,)
     personal = False
     group = "gate"
+    restored_with = "cp {kept} {path}, then holdfast gate reconcile"
     kind = files.STATE_KIND
     found_type = FoundFeatures
     required: ClassVar = {
@@ -104,10 +104,12 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
             *_on_other_branches(found.place),
         ]
 
-    def save(self, found: FoundFeatures, survey: Survey) -> None:
-        reset = [*_reset(found)]  # asked before the copies are those of what is there now
-        super().save(found, survey)
-        ledger.tell_later(found.place.store, reset)
+    def overtaken(self, later: State, state: State | None) -> str:
+        if state is None or later.created_at != state.created_at:
+            return ""
+        last, now = moment(later.updated_at), moment(state.updated_at)
+        is_older = last is not None and now is not None and now < last
+        return f"is older than it was: it had come to {later.current_phase}" if is_older else ""
 
     # Telling.
 
@@ -294,26 +296,6 @@ def _on_other_branches(place: Place) -> Iterator[str]:
             if there and said and not files.STATE_KIND.parse(said.encode()).over:
                 branch = one_line(there.removeprefix("refs/heads/"))
                 yield f"{files.workspace(slug)} is not on this branch, but on {branch}, where it goes on"
-
-
-def _reset(found: FoundFeatures) -> Iterator[str]:
-    """That an older state of a feature came back, as by `git reset --hard`, and where the later one is kept."""
-    store, stamp = found.place.store, found.place.stamp
-    for feature in found.entries:
-        copies = store.copies(feature.path)
-        later = files.STATE_KIND.good_copy(copies)
-        if not copies or not later or later.created_at != feature.state.created_at:
-            continue
-        last, now = moment(later.updated_at), moment(feature.state.updated_at)
-        if last and now and last > now:
-            kept = store.relative(
-                store.archive(f"{feature.slug}.json", stamp, copies.good.encode())
-            )
-            path = store.relative(feature.path)
-            yield (
-                f"{path} is older than it was: it had come to {later.current_phase}. Where that is not "
-                f"meant: cp {shlex.quote(kept)} {shlex.quote(path)}, then holdfast gate reconcile"
-            )
 
 
 def refuse_taken(store: Store, folder: Path) -> None:

@@ -5,8 +5,9 @@ the latest, and the state, which gets an entry for it. All three have the same b
 holds its own entry, so that a run that went back to it knows where it stands, also by `cp`, as the
 format's document does it. A number is never used twice.
 
-Going back changes the state alone, never the files of the project. The limits stay as they are, with
-what was used of them: money that was spent is spent, and what was allowed is allowed.
+Going back changes the state alone, never the files of the project, and what was there is kept. The limits stay
+as they are, with what was used of them: money that was spent is spent, and what was allowed is allowed. Of a
+state in which more was spent, as of our copy after a `git reset`, those count.
 
 A run that has ended goes to .claude/holdfast/archive/<when it began>-agent-state/. Each file is copied and
 then removed, the state last. So a run whose archiving was killed is still there, and doing it again
@@ -19,7 +20,6 @@ from __future__ import annotations
 import os
 from itertools import chain, count
 from pathlib import Path
-from typing import NamedTuple
 
 from holdfast import clock
 from holdfast.errors import IllegalMove, NoSuchWorkflow, StateOutOfReach, StateUnreadable
@@ -33,7 +33,7 @@ from holdfast.formats.engine.workflow import Place
 from holdfast.formats.orchestrator import briefing, files, learnings
 from holdfast.formats.orchestrator.files import StateFile
 from holdfast.formats.orchestrator.format import FORMAT
-from holdfast.formats.orchestrator.model import Checkpoint, State
+from holdfast.formats.orchestrator.model import Checkpoint, State, parse_money
 from holdfast.formats.orchestrator.moves import when
 
 
@@ -67,73 +67,40 @@ def _add_entry(state: State, at: str, name: str, task: str | None, sha: str | No
 # Going back.
 
 
-class WayBack(NamedTuple):
-    """What going back to a snapshot would make of the run."""
-
-    snapshot: StateFile
-    before: StateFile | None
-    after: State
-
-    @property
-    def sha(self) -> str | None:
-        entries = self.after.checkpoints
-        return entries[-1].git_sha if entries else None
-
-    @property
-    def changes(self) -> list[str]:
-        now = _summary(self.before.state) if self.before else {}
-        return [
-            f"{what}: {now.get(what, 'nothing')} → {then}"
-            for what, then in _summary(self.after).items()
-            if now.get(what) != then
-        ]
-
-
-def plan(place: Place, which: str | None = None) -> WayBack:
-    """What `restore` would do; nothing is written. *which* is a number or a file, else the last one."""
-    before = files.find_run(place.store)
-    if isinstance(before, Unusable):
-        files.refuse_foreign(before)
-        before = None
-    snapshot = _snapshot(place.store, which)
-    # A copy of what was lost has what was used until then.
-    stays = {}
-    if before and not snapshot.problems:
-        stays = {"safety_bounds": before.state.safety_bounds}
-    return WayBack(snapshot, before, snapshot.state.model_copy(update=stays))
-
-
 def restore(place: Place, which: str | None = None) -> Changed[StateFile]:
-    """Go back to a snapshot, with the state alone."""
+    """Go back to a snapshot, a number or a file, with the state alone; without *which* to the last one."""
     store, path = place.store, place.root / files.STATE
     with FORMAT.locked(place) as lines:
-        way = plan(place, which)
+        before = files.find_run(store)
+        if isinstance(before, Unusable):
+            files.refuse_foreign(before)
+            before = None
+        snapshot = _snapshot(store, which)
+        after = snapshot.state
+        if before:
+            both = (before.state.safety_bounds, after.safety_bounds)
+            most_spent = max(both, key=lambda bounds: parse_money(bounds.cost_so_far))
+            after = after.model_copy(update={"safety_bounds": most_spent})
+        lines.append(f"from {snapshot.described}")
         if path.exists():
             aside = store.relative(FORMAT.set_aside(place, path))
             lines.append(f"what was there is kept in {aside}")
-        whole = way.before if way.before and not way.before.broken else None
-        store.forget(place.root / files.LOST)
-        return Changed(FORMAT.put(place, path, way.after, whole), (*lines,))
+        whole = before if before and not before.broken else None
+        return Changed(FORMAT.put(place, path, after, whole), (*lines,), before)
 
 
 def _snapshot(store: Store, which: str | None) -> StateFile:
-    copy = files.copy_of_lost(store)
     if which is None:
-        last = next(files.good_snapshots(store), copy)
-        if copy and last and (copy.key != last.key or files.done_since(copy.state, last.state)):
-            last = copy
-        if last is None:
-            raise NoSuchWorkflow(
-                f"there is no checkpoint in {store.root / files.FOLDER}",
-                hint="Take one: holdfast orchestrate checkpoint",
-            )
-        return last
+        if last := next(files.good_snapshots(store), None):
+            return last
+        raise NoSuchWorkflow(
+            f"there is no checkpoint in {store.root / files.FOLDER}",
+            hint="Take one: holdfast orchestrate checkpoint",
+        )
     if which.isascii() and which.isdecimal():
         which = files.snapshot_name(int(which[:9]))
     is_name = files.is_state(f"{files.FOLDER}/{which}")
     path = store.root / files.FOLDER / which if is_name else files.inside(store, store.root, which)
-    if copy and path == copy.path:
-        return copy
     if not path.exists():
         there = ", ".join(file.path.name for file in files.good_snapshots(store)) or "none"
         raise NoSuchWorkflow(f"there is no {store.relative(path)}", hint=f"There are: {there}.")
@@ -141,23 +108,6 @@ def _snapshot(store: Store, which: str | None) -> StateFile:
     if isinstance(found, Unusable) or found.problems:
         raise error_of(found)
     return found
-
-
-def _summary(state: State) -> dict[str, str]:
-    run, current = state.orchestrator, state.current
-    agents = ", ".join(f"{agent.type} on {agent.task}" for agent in state.active_agents)
-    return {
-        "task document": run.task_doc,
-        "begun": str(run.start_time),
-        "status": run.status,
-        "phase": f"{run.current_phase + 1} of {run.total_phases}",
-        "task": f"{run.current_task}{f' ({current.title})' if current else ''}",
-        "iteration": str(run.ralph_iteration),
-        "completed tasks": ", ".join(done.task for done in state.completed_tasks) or "none",
-        "agents": agents or "none",
-        "learnings": str(len(state.learnings)),
-        "milestones": str(len(state.milestones)),
-    }
 
 
 # The archive.
@@ -183,7 +133,6 @@ def put_away(place: Place) -> Path:
             if file != path and not files.is_foreign(store, file):
                 _move(place, file, target)
         _move(place, path, target)
-        store.forget(place.root / files.LOST)
     return target
 
 

@@ -28,7 +28,6 @@ from holdfast.formats.orchestrator.model import State, has_shape, is_old
 
 FOLDER = ".claude"
 STATE = f"{FOLDER}/agent-state.json"
-LOST = f"{STATE}.lost"  # no file: the name of the copy of a state that is gone
 LEARNINGS = f"{FOLDER}/learnings.jsonl"
 LOCKS = f"{FOLDER}/locks.json"
 LATEST = f"{FOLDER}/checkpoint.json"
@@ -157,28 +156,6 @@ def find_run(store: Store) -> StateFile | Unusable | None:
         problems, broken = (there.reason,), there.kind == "broken"
     instead = snapshot.described
     return replace(snapshot, path=there.path, problems=problems, broken=broken, instead=instead)
-
-
-def copy_of_lost(store: Store) -> StateFile | None:
-    """Our copy of a state that is gone or was replaced by an older one of the same run.
-
-    So it is after `git reset --hard` where git tracks .claude/.
-    """
-    path = store.root / STATE
-    there = KIND.read(store, path) if store.exists(path) else None
-    for name in (STATE, LOST):
-        copy = KIND.from_copy(store, store.root / name, ("it is gone",), None)
-        if isinstance(copy, Unusable) or copy.state.over:
-            continue
-        if there is None or (isinstance(there, StateFile) and _was_replaced(copy, there)):
-            return replace(copy, path=path)
-    return None
-
-
-def _was_replaced(copy: StateFile, there: StateFile) -> bool:
-    """Whether the state *there* is of the run that *copy* is of, and from before that."""
-    is_whole = not there.problems and not there.state.over
-    return is_whole and copy.key == there.key and bool(done_since(copy.state, there.state))
 
 
 def done_since(state: State, earlier: State) -> list[str]:

@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.files import together
-from holdfast.files.fingerprints import digest
 from holdfast.files.store import COMMAND_WAIT, Store
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import quoted, required_fields
@@ -37,6 +36,7 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
     folders = (files.FOLDER,)
     copied = files.STATE
     group = "orchestrate"
+    restored_with = "holdfast orchestrate restore {kept}"
     kind = files.KIND
     # All but a few; without git there is no commit.
     required: ClassVar = required_fields(
@@ -87,36 +87,26 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
             f"{files.STATE} is {files.OLD}" for file in found.unusable if file.reason == files.OLD
         ]
 
-    def _fill(self, found: Found[StateFile], survey: Survey) -> Survey:
-        """With the offer of the copy of a state that is gone, once."""
-        super()._fill(found, survey)
-        store = found.place.store
-        lost = files.copy_of_lost(store)
-        version = digest(lost.raw) if lost else ""
-        if lost and ledger.load(store).told.get(files.LOST) != version:
-            what = f"{files.STATE} is gone, and a copy of {lost.name!r} is kept"
-            if found.entries:
-                done = ", ".join(files.done_since(lost.state, found.entries[0].state))
-                what = (
-                    f"{files.STATE} is older than our copy of it, where {done} is completed as well"
-                )
-            survey.notes.append(f"{what}. To go on with the copy: holdfast orchestrate restore")
-            survey.once[files.LOST] = version
-        return survey
-
     # Saving.
 
     def is_due(self, found: Found[StateFile]) -> bool:
         return super().is_due(found) or self._checkpoint_due(found)
 
     def save(self, found: Found[StateFile], survey: Survey) -> None:
-        if lost := files.copy_of_lost(found.place.store):
-            found.place.store.keep(found.place.root / files.LOST, lost.raw, None)
         super().save(found, survey)
         if self._checkpoint_due(found):
             from holdfast.formats.orchestrator import checkpoints  # noqa: PLC0415  # it uses FORMAT
 
             found.entries = [checkpoints.take_of(found.place, found.entries[0])]
+
+    def overtaken(self, later: State, state: State | None) -> str:
+        if later.over:
+            return ""
+        if state is None:
+            return "is gone"
+        is_same = files.key_of(later) == files.key_of(state) and not state.over
+        done = ", ".join(files.done_since(later, state)) if is_same else ""
+        return f"is older than it was: {done} was completed as well" if done else ""
 
     def _checkpoint_due(self, found: Found[StateFile]) -> bool:
         place = found.place
@@ -132,12 +122,7 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
         run = files.find_run(place.store)
         if run is None or (isinstance(run, Unusable) and not run.is_ours):
             reason = f"{files.STATE} is {run.reason}" if run else f"there is no {files.STATE} here"
-            hint = "Begin a run: holdfast orchestrate start TASK_DOC"
-            if lost := files.copy_of_lost(place.store):
-                hint = (
-                    f"A copy of {lost.name!r} is kept. Go on with it: holdfast orchestrate restore"
-                )
-            raise NoSuchWorkflow(reason, hint=hint)
+            raise NoSuchWorkflow(reason, hint="Begin a run: holdfast orchestrate start TASK_DOC")
         return run
 
     def run(self, place: Place) -> StateFile:
@@ -195,7 +180,6 @@ class Orchestrator(StateFormat[State, StateFile, Found[StateFile]]):
             if there:
                 aside = place.store.relative(self.set_aside(place, path))
                 lines.append(f"what lay there is kept in {aside}")
-            place.store.forget(place.root / files.LOST)
             return Changed(self.put(place, path, first), (*lines,))
 
     def note_phases(self, place: Place, run: StateFile, names: Sequence[str]) -> None:
