@@ -525,7 +525,7 @@ def test_what_the_document_does_not_have_is_invalid(holdfast_project: Project) -
 def test_a_step_that_was_skipped_comes_first(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:
-    """The agent was told to go on with the later one, and to repeat nothing before it."""
+    """The agent was told to go on with the later one."""
     data = copy.deepcopy(STATES[GENERATION])
     steps = data["generation"]["steps"]
     steps[1]["status"], steps[3]["status"] = "pending", "in_progress"

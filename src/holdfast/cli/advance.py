@@ -27,7 +27,7 @@ from holdfast.cli.app import (
 )
 from holdfast.cli.words import Word
 from holdfast.formats.canonical import files, lifecycle
-from holdfast.formats.canonical.format import FORMAT, all_in_words, blocked_by
+from holdfast.formats.canonical.format import FORMAT, all_in_words, blocked_by, left_open
 from holdfast.formats.canonical.lifecycle import Beginning, Step
 from holdfast.formats.canonical.sources import Status, WorkflowType
 from holdfast.formats.canonical.sources.values import normal_reading
@@ -76,7 +76,7 @@ def _left_behind(known: Merged) -> Iterator[str]:
 
 def _go(app: App, name: str | None, step: Step, verb: str) -> None:
     view, before, known = _change(app, name, lifecycle.advance, app.place(), step)
-    left = lifecycle.left_behind(before, known)
+    left = left_open(known, 1, known.state.phase.current)
     passed = [f"left with {line}" for line in all_in_words(left)]
     if before.state.phase.status == "blocked" != known.state.phase.status:
         reason = blocked_by(before)
@@ -230,9 +230,7 @@ def unblock(app: App, name: str | None) -> None:
 def done(app: App, name: str | None) -> None:
     """Tick the first open box of the phase in the plan."""
     view, before, known = _change(app, name, lifecycle.tick, app.place())
-    here = before.state.phase.current
-    boxes = next(phase.open_items for phase in before.planned if phase.number == here)
-    _tell(view, known, "advanced", f"ticked: {boxes[0]}")
+    _tell(view, known, "advanced", f"ticked: {before.open_boxes[0]}")
 
 
 @click.command()

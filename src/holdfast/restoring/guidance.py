@@ -197,14 +197,12 @@ def notes(remarks: Sequence[str]) -> str:
 
 
 def _continues(briefing: Briefing) -> str:
-    if not briefing.has_phases:
-        return "The work continues; what is done is not to be repeated."
-    before = "what is done before it is not" if briefing.left_open else "nothing before it is"
-    return f"The work continues in {_place(briefing, ', ')}; {before} to be repeated."
+    where = f" in {_place(briefing, ', ')}" if briefing.has_phases else ""
+    return f"The work continues{where}; what is done is not to be repeated."
 
 
 def _left_open(briefing: Briefing) -> Iterator[str]:
-    """The open boxes that a command skipped."""
+    """The open boxes that the work went past."""
     if briefing.left_open:
         left = "; ".join(one_line(line, 600) for line in briefing.left_open[:_NOTES])
         yield f"Not done yet, though the work went past it: {left}. The person is asked when."

@@ -27,7 +27,8 @@ from holdfast.formats.canonical import files, matching
 from holdfast.formats.canonical import view as views
 from holdfast.formats.canonical.files import StateFile
 from holdfast.formats.canonical.merge import merge
-from holdfast.formats.canonical.model import TIME, LeftPhase, State, has_shape, names_of
+from holdfast.formats.canonical.model import TIME, State, has_shape, names_of
+from holdfast.formats.canonical.sources import PlanPhase
 from holdfast.formats.canonical.sources.statuses import behind_status
 from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.canonical.view import Merged, View
@@ -121,13 +122,13 @@ class Canonical(StateFormat[Merged, Merged, View]):
             status=phase.status,
             next_action=next_action or (_ALL_DONE if entry.all_done else None),
             gate=gate,
-            left_open=tuple(map(in_words, still_left(entry))),
+            left_open=tuple(all_in_words(left_open(entry, 1, phase.current))),
             reading=tuple(map(normal_reading, state.required_reading)),
             reminders=tuple(state.key_reminders),
             context=tuple(state.context.items()),
             state_path=place.store.relative(entry.file.path) if entry.file else None,
             comes_next=_after(entry) if entry.has_phases and not entry.phase_trouble else "",
-            kept_with=() if phase.status == "blocked" else _KEPT_WITH,
+            kept_with=() if phase.status == "blocked" else tuple(_kept_with(entry)),
             ended_with="holdfast complete",
         )
 
@@ -293,7 +294,6 @@ class Canonical(StateFormat[Merged, Merged, View]):
                 stays = {"current": there.current, "name": there.name, "status": there.status}
                 phase = now.model_copy(update={**stays, "total": max(now.total, there.current)})
                 after = known.state.model_copy(update={"phase": phase})
-                after = after.with_bookkeeping(left=[*still_left(known)] or None)
                 known = _merged(place, known._replace(state=after))
             known = found.replace(self._write(place, known))
         return known
@@ -331,7 +331,6 @@ _TOLD_OF_COPIES = 20
 _ALL_DONE = "all done: `holdfast complete`"
 _NAMED = 5  # open boxes of one phase
 _NAMED_PHASES = 3
-_KEPT_WITH = ("holdfast phase next", "holdfast remind", "holdfast context")
 _ATTEMPTS = 5  # to save a state that somebody writes at the same moment
 
 
@@ -393,14 +392,14 @@ def retire(place: Place, file: StateFile) -> None:
     store.forget(file.path)
 
 
-def all_in_words(left: Sequence[LeftPhase]) -> list[str]:
+def all_in_words(left: Sequence[PlanPhase]) -> list[str]:
     """The open boxes of the phases *left* behind: the first few phases, then how many more there are."""
     more = len(left) - _NAMED_PHASES
     others = [f"open boxes in {counted(more, 'more phase')}"] if more > 0 else []
     return [*map(in_words, left[:_NAMED_PHASES]), *others]
 
 
-def in_words(phase: LeftPhase) -> str:
+def in_words(phase: PlanPhase) -> str:
     named = "; ".join(one_line(item, 100) for item in phase.open_items[:_NAMED])
     more = len(phase.open_items) - _NAMED
     gate = f"; its gate: {one_line(phase.gate, 200)}" if phase.gate else ""
@@ -409,15 +408,24 @@ def in_words(phase: LeftPhase) -> str:
     )
 
 
-def still_left(entry: Merged) -> Iterator[LeftPhase]:
-    """The phases behind that were left with boxes open, as far as these still are."""
-    kept, now = entry.state.holdfast, {phase.number: phase.open_items for phase in entry.planned}
-    for phase in kept.left or () if kept else ():
-        still = [
-            item for item in phase.open_items if item in now.get(phase.number, phase.open_items)
-        ]
-        if still and phase.number < entry.state.phase.current:
-            yield phase.model_copy(update={"open_items": still})
+def left_open(entry: Merged, first: int, end: int) -> list[PlanPhase]:
+    """The phases from *first* up to before *end* that have open boxes, by the plan."""
+    here, kept = entry.state.phase.current, entry.state.holdfast
+    gate = kept.gate if kept else None
+    return [
+        phase._replace(gate=phase.gate or (gate if phase.number == here else None))
+        for phase in entry.planned
+        if first <= phase.number < end and phase.open_items and not phase.done
+    ]
+
+
+def _kept_with(entry: Merged) -> Iterator[str]:
+    """The commands that keep *entry* current."""
+    if entry.has_phases:
+        yield "holdfast phase next"
+    elif entry.open_boxes:
+        yield "holdfast done"
+    yield from ("holdfast remind", "holdfast context")
 
 
 def _after(entry: Merged) -> str:

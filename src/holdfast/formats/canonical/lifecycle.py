@@ -23,11 +23,11 @@ from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.model import (
     Bookkeeping,
     KnownPhase,
-    LeftPhase,
     State,
     blank,
     names_of,
 )
+from holdfast.formats.canonical.sources import PlanPhase
 from holdfast.formats.canonical.sources.values import normal_reading
 from holdfast.formats.canonical.view import Merged, View
 from holdfast.formats.engine.workflow import Place, Workflow
@@ -144,14 +144,15 @@ class Step(NamedTuple):
 
 def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
     """Take *step*, past no open gate and no blocked phase unasked, and note what is left open."""
-    here, kept = known.state.phase.current, known.state.holdfast
+    here = known.state.phase.current
     if not known.has_phases and step.phase is None and step.total is None:
         said = known.declarations[0].path
         raise IllegalMove(
             f"no phases are known of {known.name!r}",
-            hint=f"Write them into {said} as `## Phase 1: Name`, or say how many there are: "
-            "holdfast phase next --total N. What is done is ticked in the plan; `holdfast complete` ends the workflow.",
+            hint=f"`holdfast done` ticks the next open box, and `holdfast complete` ends the workflow. "
+            f"To have phases, write them into {said} as `## Phase 1: Name`.",
         )
+    step = _counted_from_ticks(known, step)
     moved = _to_phase(known.state, step)
     if known.state.phase.status == "blocked" and moved.phase.current > here and not step.force:
         reason = canonical.blocked_by(known)
@@ -159,54 +160,42 @@ def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
             f"phase {here} is blocked{f': {reason}' if reason else ''}",
             hint="Once it is not: `holdfast unblock`. To go on all the same: --force.",
         )
-    left = left_open(known, here, moved.phase.current)
+    left = canonical.left_open(known, here, moved.phase.current)
     ticked = writeback.ticked(place, known, here) if step.tick else None
     if not step.force:
-        still = {here: list(ticked.still_open)} if ticked else {}
+        still = {here: ticked.still_open} if ticked else {}
         after = (
-            phase.model_copy(update={"open_items": still.get(phase.number, phase.open_items)})
-            for phase in left
+            phase._replace(open_items=still.get(phase.number, phase.open_items)) for phase in left
         )
         refuse_open_gates(after, "To go on all the same: --force.")
-    if kept and moved.phase.current > here:
-        earlier = (phase for phase in kept.left or () if phase.number < here)
-        moved = moved.with_bookkeeping(left=[*left, *earlier] or None)
     return known._replace(state=moved, ticked=ticked and ticked.edit)
 
 
+def _counted_from_ticks(known: Merged, step: Step) -> Step:
+    """*step*, to the first open box where the phases that it counts are the plan's boxes."""
+    for said in () if known.has_phases or step.phase is not None else known.declarations:
+        if (ticked := said.boxes - len(said.open_items)) and said.boxes == step.total:
+            return step._replace(phase=min(ticked + 1, said.boxes))
+    return step
+
+
 def tick(known: Merged, _at: str, place: Place) -> Merged:
-    """Tick the first open box of the phase in the plan."""
-    ticked = writeback.ticked(place, known, known.state.phase.current, most=1)
+    """Tick the first open box of the phase in the plan; where no phases are known, of the plan."""
+    here = known.state.phase.current
+    ticked = writeback.ticked(place, known, here, most=1) if known.open_boxes else None
     if ticked is None:
         raise IllegalMove(
-            f"phase {known.state.phase.current} has no open box in a plan",
-            hint="Once the phase is done: `holdfast next`; after the last one: `holdfast complete`.",
+            f"phase {here} has no open box in a plan"
+            if known.has_phases
+            else f"no plan of {known.name!r} has an open box",
+            hint="Once the phase is done: `holdfast next`; after the last one: `holdfast complete`."
+            if known.has_phases
+            else "Once all is done: `holdfast complete`.",
         )
     return known._replace(ticked=ticked.edit)
 
 
-def left_behind(before: Merged, now: Merged) -> list[LeftPhase]:
-    """What a step from *before* to *now* left open."""
-    kept, phase = now.state.holdfast, before.state.phase
-    left = kept.left or () if kept else ()
-    return [one for one in left if phase.current <= one.number < now.state.phase.current]
-
-
-def left_open(known: Merged, first: int, end: int) -> list[LeftPhase]:
-    """The phases from *first* up to before *end* that have open boxes, by the plan."""
-    phases, gate = known.planned, known.state.holdfast and known.state.holdfast.gate
-    return [
-        LeftPhase(
-            number=phase.number,
-            open_items=list(phase.open_items),
-            gate=phase.gate or (gate if phase.number == known.state.phase.current else None),
-        )
-        for phase in phases
-        if first <= phase.number < end and phase.open_items and not phase.done
-    ]
-
-
-def refuse_open_gates(left: Iterable[LeftPhase], otherwise: str) -> None:
+def refuse_open_gates(left: Iterable[PlanPhase], otherwise: str) -> None:
     gated = [canonical.in_words(phase) for phase in left if phase.gate and phase.open_items]
     if gated:
         raise IllegalMove(f"a gate is open: {'; '.join(gated)}", hint=f"Tick them. {otherwise}")
@@ -313,14 +302,13 @@ def complete(place: Place, workflow: Workflow, how: str, *, force: bool = False)
             resting = matching.resting(store, view.ledger, known.group, place.checkout)
             if resting:  # the tombstone of a workflow that markdown still declares
                 raise already_ended(resting[0])
-        left = list[LeftPhase]()
+        left = list[PlanPhase]()
         if how == "completed" and known.standing == "active":
             phase = known.state.phase
-            left = left_open(known, phase.current, phase.total + 1)
+            left = canonical.left_open(known, 1, phase.total + 1)
             if not force:
-                refuse_open_gates(left, "All the same: --force. To give it up: holdfast abandon.")
-            earlier = sorted(canonical.still_left(known), key=lambda phase: phase.number)
-            left = [*earlier, *left]
+                ahead = (one for one in left if one.number >= phase.current)
+                refuse_open_gates(ahead, "All the same: --force. To give it up: holdfast abandon.")
         name = by_name(known.name)
         older = [file for file in view.superseded if by_name(file.state.workflow) == name]
         canonical.refuse_newer(known.file, known.absorbed, *older)

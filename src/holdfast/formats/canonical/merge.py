@@ -14,7 +14,8 @@ Rule 5: a phase (current, total, name) moves as one; its status by itself. Only 
         with it, else it is in progress.
 Rule 6: a phase derived from checkboxes moves only a phase that is counted in the same total, so
         that a plan with three headings does not turn "4 of 10" into "3 of 3"; or one that only
-        somebody who wrote the state by hand has counted, once boxes are ticked that lead ahead of it.
+        somebody who wrote the state by hand has counted, once boxes are ticked that lead ahead of it,
+        or once a plan without phases has got some.
         Where a command has gone ahead of the boxes, ticking them late does not set the work back.
 Rule 7: a plan's title and a guessed type only fill a gap; they rename nothing that has a name.
 Rule 8: lists are united in order, context key by key. An item goes only when the one source that
@@ -226,6 +227,8 @@ class _Merge:
         if self.is_new:
             return mark
         was = self.saved.phase
+        if before is None and self.bases["plan"] and not self._is_counted():
+            return mark  # the plan has got phases since: it knows better than `phase next --total`
         in_step = before is not None and before.current == was.current
         ahead = (mark.current or 0) > max(was.current, (before and before.current) or 0)
         if was.total not in {mark.total, before.total if before else None}:

@@ -159,14 +159,6 @@ class KnownPhase(Record):
     gate: str | None = None
 
 
-class LeftPhase(Record):
-    """A phase that a command went past while boxes of it were open."""
-
-    number: int
-    open_items: list[str]
-    gate: str | None = None
-
-
 class OwnAdditions(Record):
     """What came into the file by a command or by hand, and not from markdown."""
 
@@ -194,7 +186,6 @@ class Bookkeeping(Open):
     checkout: str | None = None  # the branch on which the plan was seen so
     elsewhere: dict[str, LastStatement] = {}  # what it said on other branches
     own: OwnAdditions = OwnAdditions()
-    left: list[LeftPhase] | None = None
     saved_at: str | None = None
     saved_by: str | None = None
 

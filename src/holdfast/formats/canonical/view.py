@@ -125,6 +125,14 @@ class Merged(NamedTuple):
         return phases if fits else ()
 
     @property
+    def open_boxes(self) -> Sequence[str]:
+        """The open boxes of the current phase; where no phases are known, those of the plan."""
+        here = (phase for phase in self.planned if phase.number == self.state.phase.current)
+        sources = () if self.has_phases else self.declarations
+        listed = (source.open_items for source in sources if source.open_lines)
+        return next((phase.open_items for phase in here), next(listed, ()))
+
+    @property
     def all_done(self) -> bool:
         """Whether this is the last phase and the markdown marks every phase done."""
         phase, planned = self.state.phase, self.planned

@@ -122,8 +122,14 @@ def ticked(place: Place, known: Merged, number: int, most: int | None = None) ->
 
 def _phases(plan: bytes) -> dict[int, PlanPhase]:
     said = read_plan(plan, path="PLAN.md", mtime=0.0)
-    declared = said.declaration or said.closed
-    return {phase.number: phase for phase in declared.phases} if declared else {}
+    suggested = said.candidate.declaration if said.candidate else said.unbegun
+    declared = said.declaration or said.closed or suggested
+    if declared is None:
+        return {}
+    # Without phases, the whole plan is what stands as phase 1 of 1.
+    whole = PlanPhase(1, declared.workflow or "", done=False)
+    whole = whole._replace(open_items=declared.open_items, open_lines=declared.open_lines)
+    return {phase.number: phase for phase in declared.phases or (whole,)}
 
 
 def _with_ticks(text: str, number: int, most: int | None) -> str | None:

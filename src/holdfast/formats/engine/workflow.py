@@ -36,7 +36,7 @@ class Briefing:
     status: str
     next_action: str | None = None
     gate: str | None = None
-    left_open: tuple[str, ...] = ()  # what a command went past, by phase
+    left_open: tuple[str, ...] = ()  # what the work went past, by phase
     reading: tuple[str, ...] = ()  # each with its @
     reminders: tuple[str, ...] = ()
     context: tuple[tuple[str, Any], ...] = ()  # values as JSON has them

@@ -53,6 +53,8 @@ class Declaration(NamedTuple):
     gate: str | None = None
     phases: tuple[PlanPhase, ...] = ()
     open_items: tuple[str, ...] = ()  # texts of the checkboxes that are still open
+    open_lines: tuple[int, ...] = ()  # the numbers of the lines on which these stand
+    boxes: int = 0  # all checkboxes, open or ticked
     plan: str | None = None  # for CLAUDE.local.md: the plan that it points at
 
 

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 
 from holdfast.formats.canonical.sources import (
     Candidate,
@@ -218,16 +218,17 @@ class _Plan:
         name = stated.value("workflow") or self.name
         declaration = Declaration("plan", self.path, self.mtime)
         declaration = stated.declared(declaration, name, word, self._reading())
-        mark = declaration.phase
+        mark, still_open = declaration.phase, self._open_lines()[:_MOST_OPEN]
         return declaration._replace(
             phase=(phases.filled_in(mark) if mark else None) or phases.current(),
             context={**self._known_by_name(), **stated.context} or None,
             next_action=self._stated_next() or (None if phases.listed else self._next_of_list()),
             gate=None if phases.listed else declaration.gate,
             phases=phases.declared(),
-            open_items=tuple(
-                values.spoken(line.text) for line in islice(self._open_lines(), _MOST_OPEN)
-            ),
+            open_items=tuple(values.spoken(line.text) for line in still_open),
+            # Who moves a card of a board does not tick it.
+            open_lines=tuple(line.number for line in still_open if not self.columns),
+            boxes=sum(line.checked is not None for line in self.lines),
         )
 
     def _stated_next(self) -> str | None:
@@ -235,9 +236,11 @@ class _Plan:
         stated = self.stated.value("next")
         return None if stated and self.phases.listed and start_of(stated) else stated
 
-    def _open_lines(self) -> Iterator[Line]:
+    def _open_lines(self) -> list[Line]:
+        """The lines of the open boxes, those that are marked as running first."""
         over = {"completed", "cancelled", "on_hold"}
-        return (line for line in self.lines if line.checked is False and line.word not in over)
+        found = [line for line in self.lines if line.checked is False and line.word not in over]
+        return sorted(found, key=lambda line: line.word not in _RUNS)
 
     def _next_of_list(self) -> str | None:
         """The first item of the column in progress, else the first open box."""
@@ -245,9 +248,7 @@ class _Plan:
             items = self.columns.get(column, [])[1:]
             if items:
                 return values.spoken(items[0].text)
-        running = (line for line in self._open_lines() if line.word in _RUNS)
-        found = next(chain(running, self._open_lines()), None)
-        return values.spoken(found.text) if found else None
+        return next((values.spoken(line.text) for line in self._open_lines()), None)
 
     @cached_property
     def name(self) -> str:

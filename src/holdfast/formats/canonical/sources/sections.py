@@ -206,7 +206,8 @@ class Phase:
 
     def declared(self, number: int) -> PlanPhase:
         open_first = sorted(self.sections, key=lambda section: section.is_over)
-        lines = [line for part in open_first for line in part.open_lines]
+        parts = open_first if self.word != "cancelled" else ()  # nothing of it is still to do
+        lines = [line for part in parts for line in part.open_lines]
         still_open = tuple(values.spoken(line.text) for line in lines)
         gate = next((part.gate for part in open_first if part.gate), None)
         running = next((part.running for part in open_first if part.running), None)

@@ -1,0 +1,99 @@
+"""What somebody stumbled over who had read the README alone; each test is named for one defect."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from holdfast.testing import Compactions, Project
+
+LIST = "# Export\n\nStatus: In Progress\n\n1. [x] Write\n2. [x] Test\n3. [ ] Hook up\n4. [ ] Document\n"
+STEPS = """# Export
+
+Status: In Progress
+
+## Step 1: Write
+- [x] Write
+
+## Step 2: Hook up
+- [ ] Hook up
+- [ ] Try it
+
+## Step 3: Document
+- [ ] Document
+
+## Step 4: Ship
+- [ ] Ship
+"""
+OPEN = "open boxes in phase 2: Hook up; Try it"
+
+
+def test_a_plan_of_boxes_named_a_command_that_fails(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """`phase next` needs phases; the hint led to counting them by hand."""
+    project = holdfast_project
+    path = project.write("PLAN.md", LIST)
+    guidance = compaction_cycle().guidance
+    assert "kept current with `holdfast done`, " in guidance
+    assert "phase next" not in guidance
+    refused = project.run("phase", "next", check=False).stderr
+    assert "`holdfast done` ticks the next open box" in refused
+    assert "--total" not in refused
+    assert "Next: Document\n  ticked: Hook up\n" in project.run("done").stdout
+    assert path.read_text("utf-8") == LIST.replace("[ ] Hook", "[x] Hook")
+    project.run("done")
+    refused = project.run("done", check=False).stderr
+    assert "no plan of 'Export' has an open box" in refused
+    assert "`holdfast complete`" in refused
+
+
+def test_done_did_not_tick_a_plan_that_is_followed(holdfast_project: Project) -> None:
+    """Only one that says that it is in progress."""
+    project = holdfast_project
+    path = project.write("PLAN.md", STEPS.replace("Status: In Progress\n\n", ""))
+    project.run("follow", "PLAN.md")
+    assert "ticked: Hook up" in project.run("done").stdout
+    assert "- [x] Hook up" in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("ticked", "phase"), [(0, "2/4"), (1, "2/4"), (2, "3/4"), (4, "4/4")])
+def test_phases_that_are_the_boxes_were_counted_from_one(
+    holdfast_project: Project, ticked: int, phase: str
+) -> None:
+    text = LIST.replace("[x]", "[ ]").replace("[ ]", "[x]", ticked)
+    holdfast_project.write("PLAN.md", text)
+    assert f"phase {phase}" in holdfast_project.run("phase", "next", "--total", "4").stdout
+
+
+def test_phases_that_a_plan_gets_later_did_not_count(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """And open boxes that no step had gone past were named nowhere."""
+    project = holdfast_project
+    project.write("PLAN.md", LIST)
+    project.run("phase", "next", "--total", "5")
+    project.run("phase", "next")
+    time.sleep(0.02)
+    project.write("PLAN.md", STEPS)
+    assert "phase 2 of 4: Hook up." in compaction_cycle().guidance
+    assert "its plan says" not in project.run("status").stdout
+    assert f"left with {OPEN}\n" in project.run("phase", "next").stdout
+    assert "phase 3 of 4: Document." in compaction_cycle().guidance  # a command counts, being later
+    assert f"left with {OPEN}\n" in project.run("phase", "next").stdout
+    assert OPEN in project.run("status").stdout
+    assert f"It was left with {OPEN}\n" in project.run("complete").stdout
+
+
+def test_open_boxes_of_an_earlier_phase_were_not_named(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The plan itself had gone past them; a cancelled phase has nothing to do."""
+    project = holdfast_project
+    text = STEPS.replace("## Step 3: Document", "## Step 3: Document (in progress)")
+    project.write("PLAN.md", text)
+    assert f"the work went past it: {OPEN}." in compaction_cycle().guidance
+    assert OPEN in project.run("status").stdout
+    project.write("PLAN.md", text.replace("Step 2: Hook up", "Step 2: Hook up (cancelled)"))
+    assert "went past it" not in compaction_cycle().guidance
