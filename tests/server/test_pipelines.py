@@ -10,22 +10,16 @@ from typing import Any
 import anyio
 import pytest
 from mcp.client.client import Client
-from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
 from holdfast.testing import Compactions, Project
-from mcpwork import call, given, said, talk, unwrapped
-from pipework import BLOCKS, DOCUMENT, PLANNING, STATES, tool
+from mcpwork import call, given, said, talk
+from pipework import DOCUMENT, PLANNING, STATES, tool
 from pipework import GENERATION as ID
 
 SESSION = "work-on-chapter-02"
 FOLDER = f"workspace/sessions/{SESSION}/workflow-state"
 NAMES = re.findall(r"^### \d\. ([a-z_]+)$", DOCUMENT, re.MULTILINE)
-
-
-def definitions_in_document(key: str) -> Any:
-    (found,) = (each[key] for each in BLOCKS if key in each)
-    return found
 
 
 @pytest.fixture
@@ -190,38 +184,6 @@ def test_a_tool_looks_at_pipelines_alone(project: Project, compaction_cycle: Com
     assert (project.root / damaged).exists()
     compaction_cycle.fire("PreCompact")
     assert not (project.root / damaged).exists()
-
-
-def test_definitions_are_resources(project: Project) -> None:
-    """The built-in ones as the document has them, and the project's own."""
-    own = {"name": "review", "steps": [{"step": 1, "name": "Look", "agent": "reader"}]}
-    project.write("workspace/workflow-definitions/review.json", json.dumps(own))
-
-    async def read(client: Client) -> dict[str, Any]:
-        found = {}
-        for each in (await client.list_resources()).resources:
-            if each.uri.startswith("holdfast://definitions/"):
-                (content,) = (await client.read_resource(each.uri)).contents
-                found[each.name] = json.loads(getattr(content, "text", ""))
-        return found
-
-    found, _ = talk(project, read)
-    assert sorted(found) == ["generation", "planning", "review"]
-    assert found["generation"]["generation_steps"] == definitions_in_document("generation_steps")
-    expected = definitions_in_document("planning_phases")["scene"]
-    assert found["planning"]["planning_phases"]["scene"] == expected
-    assert found["review"] == own
-
-
-@pytest.mark.parametrize("name", ["nothing", "..", "%2e%2e%2fx", "broken"])
-def test_a_definition_that_is_not_there(project: Project, name: str) -> None:
-    project.write("workspace/workflow-definitions/broken.toml", "name = 5")
-
-    async def read(client: Client) -> None:
-        await client.read_resource(f"holdfast://definitions/{name}")
-
-    with pytest.raises(MCPError):
-        unwrapped(lambda: talk(project, read))
 
 
 def test_calls_side_by_side_lose_nothing(project: Project) -> None:

@@ -13,7 +13,6 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, ParamSpec, TypeVar
-from urllib.parse import quote
 
 import anyio
 import anyio.to_thread
@@ -27,13 +26,12 @@ from holdfast import __version__
 from holdfast.clock import Clock
 from holdfast.config.project import Surroundings
 from holdfast.errors import BadHookInput, HoldfastError, NoSuchWorkflow
-from holdfast.formats.pipeline import definitions, files, operations
-from holdfast.formats.pipeline.definitions import GENERATION, LEVELS, PLANNING
+from holdfast.formats.pipeline import files, operations
 from holdfast.formats.pipeline.format import FORMAT
 from holdfast.hooks import full
-from holdfast.server.workflows import STATES, Listed, Workflows, safe
+from holdfast.server.workflows import JSON, STATES, Workflows, safe
 from holdfast.setup.registration import HOOK_TOOL, NAME, TOOL_EVENTS
-from holdfast.text.plaintext import clean, one_line
+from holdfast.text.plaintext import clean
 from holdfast.workflows import sync
 
 P = ParamSpec("P")
@@ -65,8 +63,6 @@ _PIPELINE_TOOLS = (
     _PipelineTool(operations.resume_workflow, _ENDS, takes_up=True),
     _PipelineTool(operations.cancel_workflow, _ENDS),
 )
-DEFINITIONS = "holdfast://definitions/"
-_JSON = "application/json"
 _NO_PATH = ResourceSecurity(exempt_params={"name"})  # a workflow may be called anything
 
 
@@ -76,20 +72,15 @@ class Service(MCPServer):
     The client calls that tool though it is not listed, and no model needs to know of it.
     """
 
-    def __init__(self, workflows: Workflows, pipelines: Pipelines) -> None:
+    def __init__(self, workflows: Workflows) -> None:
         super().__init__(NAME, version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
         self._workflows = workflows
-        self._pipelines = pipelines
 
     async def list_tools(self) -> list[Tool]:
         return [tool for tool in await super().list_tools() if tool.name != HOOK_TOOL]
 
     async def list_resources(self) -> list[Resource]:
-        there = await _in_thread(_no_request, self._there)()
-        return [Resource(**listed._asdict(), mime_type=_JSON) for listed in there]
-
-    def _there(self) -> list[Listed]:
-        return [*self._workflows.states(), *self._pipelines.definitions()]
+        return await _in_thread(_no_request, self._workflows.states)()
 
 
 def serve(surroundings: Surroundings) -> None:
@@ -104,8 +95,8 @@ def serve(surroundings: Surroundings) -> None:
 def make(surroundings: Surroundings, clock: Clock) -> Service:
     """The server with all that it offers."""
     project = sync.Project(surroundings, clock, lambda: "holdfast mcp")
-    workflows, pipelines = Workflows(project), Pipelines(project)
-    service = Service(workflows, pipelines)
+    workflows = Workflows(project)
+    service = Service(workflows)
     for look_at in (
         workflows.workflow_status,
         workflows.workflow_list,
@@ -113,72 +104,39 @@ def make(surroundings: Surroundings, clock: Clock) -> Service:
     ):
         service.tool(annotations=_LOOKS)(_in_thread(_no_tool, look_at))
     for tool in _PIPELINE_TOOLS:
-        service.tool(annotations=tool.hints)(_in_thread(_no_tool, pipelines.call_of(tool)))
+        service.tool(annotations=tool.hints)(_in_thread(_no_tool, _pipeline_call(project, tool)))
     hook = _in_thread(_no_tool, _hook_tool(surroundings, clock))
     service.tool(structured_output=False)(hook)
     service.prompt()(_in_thread(_no_request, workflows.resume))
-    for address, read in ((STATES, workflows.state), (DEFINITIONS, pipelines.definition)):
-        resource = service.resource(f"{address}{{name}}", mime_type=_JSON, security=_NO_PATH)
-        resource(_in_thread(_no_resource, read))
+    resource = service.resource(f"{STATES}{{name}}", mime_type=JSON, security=_NO_PATH)
+    resource(_in_thread(_no_resource, workflows.state))
     return service
 
 
-class Pipelines:
-    """The tools of pipelines, made of the operations of that format, and definitions as resources.
+def _pipeline_call(project: sync.Project, tool: _PipelineTool) -> Callable[..., Any]:
+    """The operation of *tool* with the same name, words and parameters, but without its place.
 
-    Whoever changes a workflow through them has taken it up, as with a command, unless it was cancelled.
+    Whoever changes a workflow by it has taken that up, as with a command, unless it was cancelled.
     """
+    operation = tool.operation
 
-    def __init__(self, project: sync.Project) -> None:
-        self._project = project
+    @functools.wraps(operation)
+    def call(**arguments: Any) -> Any:
+        if tool.hints is _LOOKS:
+            return safe(operation(project.place(FORMAT.name), **arguments))
+        view = project.change(FORMAT.name, save_due=False)
+        answer = operation(view.place, **arguments)
+        if tool.takes_up:
+            with contextlib.suppress(HoldfastError):  # the step is done all the same
+                file = files.find(view.place.store, arguments["workflow_id"])
+                sync.take_up(view, FORMAT.workflow(view.place, file))
+        return safe(answer)
 
-    def call_of(self, tool: _PipelineTool) -> Callable[..., Any]:
-        """The operation of *tool* with the same name, words and parameters, but without its place."""
-        operation = tool.operation
-
-        @functools.wraps(operation)
-        def call(**arguments: Any) -> Any:
-            if tool.hints is _LOOKS:
-                return safe(operation(self._project.place(FORMAT.name), **arguments))
-            view = self._project.change(FORMAT.name, save_due=False)
-            answer = operation(view.place, **arguments)
-            if tool.takes_up:
-                with contextlib.suppress(HoldfastError):  # the step is done all the same
-                    file = files.find(view.place.store, arguments["workflow_id"])
-                    sync.take_up(view, FORMAT.workflow(view.place, file))
-            return safe(answer)
-
-        # This is where the SDK finds what a tool takes and answers.
-        signature = inspect.signature(operation, eval_str=True)
-        parameters = [
-            parameter for name, parameter in signature.parameters.items() if name != "place"
-        ]
-        call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return call
-
-    def definition(self, name: str) -> str:
-        """The steps or phases of a type of pipeline, and what each waits for."""
-        place = self._project.place(FORMAT.name)
-        shown: dict[str, Any]
-        if name == GENERATION:
-            shown = {"generation_steps": definitions.built_in(GENERATION).to_json()["steps"]}
-        elif name == PLANNING:
-            levels = {
-                level: definitions.built_in(PLANNING, level).to_json()["phases"] for level in LEVELS
-            }
-            shown = {"planning_phases": levels}
-        else:
-            shown = definitions.defined(place.store, name).to_json()
-        return json.dumps(safe(shown), ensure_ascii=False, indent=2)
-
-    def definitions(self) -> list[Listed]:
-        """Those that there are: built in, and defined in the project."""
-        root = self._project.place(FORMAT.name).root
-        own = sorted({path.stem for path in definitions.paths(root)})
-        return [
-            Listed(DEFINITIONS + quote(name, safe=""), one_line(name), "definition of a pipeline")
-            for name in (*definitions.BUILT_IN, *own)
-        ]
+    # This is where the SDK finds what a tool takes and answers.
+    signature = inspect.signature(operation, eval_str=True)
+    parameters = [parameter for name, parameter in signature.parameters.items() if name != "place"]
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return call
 
 
 def _hook_tool(surroundings: Surroundings, clock: Clock) -> Callable[..., str]:

@@ -6,10 +6,11 @@ enter a model. Whatever else a workflow has is in its state, which is a resource
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import quote
 
+from mcp_types import Resource
 from pydantic import BaseModel, BeforeValidator, Field
 
 from holdfast.clock import iso
@@ -22,14 +23,7 @@ from holdfast.workflows import selection
 from holdfast.workflows.sync import Project, ProjectView
 
 STATES = "holdfast://states/"
-
-
-class Listed(NamedTuple):
-    """A resource, as a list shows it."""
-
-    uri: str
-    name: str
-    description: str
+JSON = "application/json"
 
 
 def safe(value: Any) -> Any:
@@ -191,15 +185,17 @@ class Workflows:
         raw, _ = view.place.store.read(view.place.root / str(workflow.briefing.state_path))
         return quoted(raw.decode("utf-8", "replace"))
 
-    def states(self) -> Iterator[Listed]:
+    def states(self) -> list[Resource]:
         """Those that there are, and where each stands."""
-        kept = _kept(self._project.look())
+        kept, found = _kept(self._project.look()), []
         names = [selection.folded(workflow.name) for workflow in kept]
         for workflow in kept:
             unique = names.count(selection.folded(workflow.name)) == 1
             called = workflow.name if unique else str(workflow.briefing.state_path)
             where = one_line(f"{workflow.format}, {workflow.standing}, {workflow.briefing.where}")
-            yield Listed(STATES + quote(called, safe=""), one_line(workflow.name), where)
+            address, name = STATES + quote(called, safe=""), one_line(workflow.name)
+            found.append(Resource(uri=address, name=name, description=where, mime_type=JSON))
+        return found
 
 
 def _kept(view: ProjectView) -> list[Workflow]:
