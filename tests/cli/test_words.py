@@ -146,7 +146,7 @@ def test_what_a_word_does_in_each_format(
 
 
 def table() -> dict[str, dict[str, Word]]:
-    return {form.name: words.commands(form.name, form.group)[1] for form in registry.every()}
+    return {form.name: words.commands(form)[1] for form in registry.every()}
 
 
 def test_every_word_is_tried_in_every_format() -> None:
@@ -227,3 +227,12 @@ def test_the_log_is_that_of_the_workflow(
     assert "PreCompact" in holdfast_project.run("log", "--hooks", session=HERE).stdout
     begin(holdfast_project, "canonical")
     assert "PreCompact" in holdfast_project.run("log", "-w", "Pages", session=HERE).stdout
+
+
+def test_notes_of_an_earlier_run_are_not_told_of_the_next_one(holdfast_project: Project) -> None:
+    """Both have the same key: that of the feature."""
+    begin(holdfast_project, "skill", DEV[0], "note 'Only of the first'")
+    assert "Only of the first" in holdfast_project.run("status", session=HERE).stdout
+    holdfast_project.clock.advance(seconds=60)
+    begin(holdfast_project, "skill", f"{DEV[0]} --fresh")
+    assert "Only of the first" not in holdfast_project.run("status", session=HERE).stdout

@@ -60,7 +60,11 @@ def test_a_format_of_two_fields_is_restored_moved_and_ended(todo: Project) -> No
     cycle = Compactions(todo)(in_process=False)
     assert "pack" in cycle.guidance
 
-    assert "lock the door" in todo.run("todo", "done").stdout
+    assert "lock the door" in todo.run("done").stdout
+    refused = todo.run("approve", check=False)
+    assert "'Trip' cannot approve: no command of this format does it" in refused.stderr
+    todo.run("note", "Not the red bag")
+    assert "Not the red bag" in todo.run("status").stdout
     assert json.loads(path.read_bytes()) == {**TRIP, "left": ["lock the door"]}
     path.write_text("{", encoding="utf-8")  # the last good copy is used
     assert "could not be read" in todo.run("status").stdout

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import click
 
 from holdfast.cli.app import App, pass_app, take_up, workflow_option
 from holdfast.errors import IllegalMove
 from holdfast.files.store import COMMAND_WAIT
-from holdfast.formats.engine.workflow import NOTES, Place, Workflow
+from holdfast.formats.engine.format import AnyFormat
+from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.registry import GENERAL, format_of
 from holdfast.records import ledger
 from holdfast.workflows.selection import distinct_name
@@ -39,52 +40,48 @@ class Word(NamedTuple):
 def note_in_record(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> None:
     """Keep each TEXT in the project record, as the format's document has no place for it."""
     view = app.change()
-    key = app.to_change(view, name).key
-
-    def change(notes: dict[str, Any]) -> dict[str, Any]:
-        kept = notes.get(NOTES, [])
-        if drop and (missing := [text for text in texts if text not in kept]):
-            raise IllegalMove(f"not there: {missing[0]}", hint="See holdfast show.")
-        left = [text for text in kept if text not in texts]
-        return {**notes, NOTES: left if drop else [*left, *texts]}
-
-    ledger.update_notes(view.place.store, key, COMMAND_WAIT, change)
+    workflow = app.to_change(view, name)
+    store, begun = view.place.store, str(workflow.created_at)
+    kept = ledger.reminders_of(store, workflow.key, begun)
+    if drop and (missing := [text for text in texts if text not in kept]):
+        raise IllegalMove(f"not there: {missing[0]}", hint="See holdfast show.")
+    left = [text for text in kept if text not in texts]
+    noted = left if drop else [*left, *texts]
+    ledger.keep_reminders(store, workflow.key, begun, noted, COMMAND_WAIT)
     view = app.look()
-    noted = next(workflow for workflow in view.workflows if workflow.key == key)
+    workflow = app.meant(view, distinct_name(workflow, view.workflows))
     take_up(
-        view, noted, "noted", *(f"{'taken out' if drop else 'added'}: {text}" for text in texts)
+        view, workflow, "noted", *(f"{'taken out' if drop else 'added'}: {text}" for text in texts)
     )
 
 
 IN_RECORD = Word("keeps it in the project record; told after a compaction")
 
 
-def commands(format_name: str, group: str) -> tuple[click.Group, dict[str, Word]]:
+def commands(form: AnyFormat) -> tuple[click.Group, dict[str, Word]]:
     """The commands of a format, and what the words mean in it."""
-    name = group or GENERAL
-    module = import_module(f"holdfast.cli.{'advance' if format_name == GENERAL else group}")
-    own: click.Group = getattr(module, name)
-    words: dict[str, Word] = getattr(module, "WORDS", {})
-    return own, words
+    is_general = form.name == GENERAL
+    module = import_module(f"holdfast.cli.{'advance' if is_general else form.group}")
+    return getattr(module, GENERAL if is_general else form.group), getattr(module, "WORDS", {})
 
 
 def _command(word: str, place: Place, workflow: Workflow) -> tuple[str, click.Command]:
     """The command that does *word* to *workflow*, and what it is called."""
-    group_name = format_of(workflow).group
-    if not group_name and workflow.format != GENERAL:
+    form = format_of(workflow)
+    if not form.group and workflow.format != GENERAL:
         raise IllegalMove(
             f"{workflow.name!r} has another format: {workflow.format}",
             hint=f"Edit its file: {workflow.briefing.state_path}",
         )
-    group, words = commands(workflow.format, group_name)
+    group, words = commands(form)
     found = words.get(word, Word("no command of this format does it"))
     if found == IN_RECORD:
         return "note", note_in_record
     if found.command is None:
-        hint = f"Its own commands: holdfast {group_name} --help" if group_name else ""
+        hint = f"Its own commands: holdfast {form.group} --help" if form.group else ""
         raise IllegalMove(f"{workflow.name!r} cannot {word}: {found.does}", hint=hint)
     ways = found.command(place, workflow) if callable(found.command) else [found.command]
-    named = [(f"{group_name} {way}".lstrip(), _below(group, way)) for way in ways]
+    named = [(f"{form.group} {way}".lstrip(), _below(group, way)) for way in ways]
     if len(named) > 1:
         lines = [
             f"{number}. holdfast {way} {_arguments(command)}".rstrip()

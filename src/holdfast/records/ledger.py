@@ -212,3 +212,20 @@ def update_notes(store: Store, key: str, wait: float, by: Callable[[Notes], Note
 def put_notes(store: Store, key: str, by: Callable[[Notes], Notes]) -> Notes:
     """Update the notes of *key* while holding the project lock."""
     return change(store, lambda record: record.note(key, by)).workflows.get(key, {})
+
+
+_REMINDERS = "reminders"  # in the notes of a workflow whose format has no place for them
+
+
+def reminders_of(store: Store, key: str, begun: str) -> list[str]:
+    """What `holdfast note` kept of the workflow *key* since it was *begun*, not of an earlier one of that key."""
+    noted = notes_of(store, key).get(_REMINDERS)
+    if not isinstance(noted, dict) or noted.get("begun") != begun:
+        return []
+    return [str(text) for text in noted.get("texts") or ()]
+
+
+def keep_reminders(store: Store, key: str, begun: str, texts: Sequence[str], wait: float) -> None:
+    """Let these *texts* be the reminders."""
+    kept = {"begun": begun, "texts": [*texts]}
+    update_notes(store, key, wait, lambda notes: {**notes, _REMINDERS: kept})

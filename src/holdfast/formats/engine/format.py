@@ -66,7 +66,6 @@ from holdfast.formats.engine.loading import (
     standing_by_age,
 )
 from holdfast.formats.engine.workflow import (
-    NOTES,
     Briefing,
     CandidatePlan,
     Place,
@@ -315,10 +314,8 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
     def checked(self, place: Place, entry: E, brief: Callable[[], Briefing]) -> Briefing:
         """The briefing with our own notes; it does not say what comes next where nobody can tell."""
         briefing, why = brief(), self.undecided(entry)
-        noted = ledger.notes_of(place.store, entry.key).get(NOTES)
-        if isinstance(noted, list) and noted:
-            reminders = (*briefing.reminders, *map(str, noted))
-            briefing = replace(briefing, reminders=reminders)
+        if noted := ledger.reminders_of(place.store, entry.key, str(entry.created_at)):
+            briefing = replace(briefing, reminders=(*briefing.reminders, *noted))
         if not why or not briefing.kept_with:  # it is over, or a person decides
             return briefing
         known = "Whoever knows what holds corrects that in the file; else the person is asked."

@@ -21,7 +21,6 @@ from holdfast.text.plaintext import one_line
 
 Standing: TypeAlias = Literal["active", "stale", "finished", "ignored"]
 BY_HAND = "hand"  # or by another tool: not by us
-NOTES = "reminders"  # in the project record, of a workflow whose format has no place for them
 
 
 @dataclass(frozen=True)
