@@ -127,12 +127,9 @@ class Request:
         self.name = self.text("hook_event_name")
         self.session = self.text("session_id")
         self.cwd = self.path("cwd")
-        self.agent_id = self.text(
-            "agent_id"
-        )  # of the subagent that the event comes from, or is about
-        self.source = self.text("source") or self.text(
-            "trigger"
-        )  # of a session, or of a compaction
+        self.agent_id = self.text("agent_id")  # the subagent that it comes from, or is about
+        # Of a start, or of a compaction.
+        self.source = self.text("source") or self.text("trigger")
         self.transcript = self.text("transcript_path")  # where the client writes the session down
         self.asked = self.text("timestamp")  # by the clock of the agent
 

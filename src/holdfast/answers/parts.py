@@ -98,7 +98,7 @@ def _take(folder: str, raw: bytes, part: int) -> tuple[bytes, str, bytes] | None
 
 
 def prune(folder: str, oldest: float) -> None:
-    """Remove the files in *folder* that are older than that."""
+    """Remove the files in *folder* that were written before *oldest*."""
     with os.scandir(folder) as found:
         for entry in found:
             try:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from holdfast.agents.replies import Outcome
 from holdfast.clock import Clock
@@ -37,13 +37,6 @@ def run_command(
     )
 
 
-class Door(Protocol):
-    """Something that answers hook input."""
-
-    def fire(self, payload: Mapping[str, object], *arguments: str) -> Outcome:
-        """The answer to one event; *arguments* stand behind `holdfast hook`."""
-
-
 @dataclass
 class InProcess:
     """The door without a process around it; quick, and easy to step into."""
@@ -52,6 +45,7 @@ class InProcess:
     clock: Clock
 
     def fire(self, payload: Mapping[str, object], *arguments: str) -> Outcome:
+        """The answer to one event; *arguments* stand behind `holdfast hook`."""
         return full.run(encode(payload), self.surroundings, self.clock, arguments)
 
 
@@ -94,6 +88,9 @@ class InSubprocess:
         running = [self.start() for _ in payloads]
         with ThreadPoolExecutor(len(running)) as pool:
             return list(pool.map(self.finish, running, payloads))
+
+
+Door: TypeAlias = InProcess | InSubprocess
 
 
 def encode(payload: Mapping[str, object]) -> bytes:
