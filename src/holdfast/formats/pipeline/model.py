@@ -235,8 +235,7 @@ class State(Document):
 
         The list of steps decides: a number written beside it by hand cannot skip a step.
         """
-        begun = [step.number for step in self.steps if step.status == "failed"]
-        begun = begun or [step.number for step in self.steps if step.is_open]
+        begun = [step.number for step in self.steps if step.is_open]
         complete = [step.number for step in self.steps if step.is_complete]
         if self.steps:
             return min(begun) if begun else max(complete, default=self.steps[0].number)

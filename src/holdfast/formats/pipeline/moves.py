@@ -152,9 +152,8 @@ def resume(state: State, at: str, number: int | None = None) -> None:
 
 def where_it_stopped(state: State) -> int:
     """The number of the step that `resume` goes on with by itself."""
-    if under_way := [step.number for step in state.steps if step.is_open]:
-        return min(under_way)
-    return state.next_step.number if state.next_step else state.current
+    step, following = state.current_step, state.next_step
+    return following.number if following and not (step and step.is_open) else state.current
 
 
 @move(_at_any_time)

@@ -200,8 +200,8 @@ class Skill(StateFormat[State, StateFile, FoundStates]):
             if file.problems or not was_part or facts.is_part_of(file.state, after.state):
                 continue
             given_up = after.state.workflow.status == "abandoned"
-            end = moves.abandon if given_up else moves.complete
-            ended = end(file.state, iso_time(place.now), f"ended with {after.name}")
+            end, how = (moves.abandon, "abandoned") if given_up else (moves.complete, "completed")
+            ended = end(file.state, iso_time(place.now), f"{how} with {after.name}")
             self.put(place, file.path, ended, file)
 
     def make_way(self, place: Place, path: Path, *, is_replaced: bool = False) -> str | None:

@@ -20,6 +20,7 @@ from holdfast.formats.engine.document import (
     Time,
     by_name,
     moment,
+    tolerant,
     word,
 )
 from holdfast.text.plaintext import counted
@@ -51,6 +52,10 @@ _OF_RESULTS = {
     **dict.fromkeys(("passed", "pass", "passing", "success", "ok", "green"), "passed"),
     **dict.fromkeys(("failed", "fail", "failing", "failure", "error", "red"), "failed"),
 }
+
+
+def _result(value: object) -> object:
+    return _OF_RESULTS.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
 # Work in a state that is not known is pending, but a task has been begun.
@@ -173,7 +178,7 @@ class Checkpoint(Open):
 class LastTests(Open):
     test_command: str | None = None
     last_run: Time = None
-    last_result: Annotated[str | None, word(_OF_RESULTS)] = None
+    last_result: Annotated[str | None, tolerant(_result)] = None
     failing_tests: Texts = []
     passing_tests: Texts = []
 

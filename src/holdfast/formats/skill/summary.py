@@ -10,14 +10,13 @@ from holdfast.formats.engine.document import moment
 from holdfast.formats.skill import facts
 from holdfast.formats.skill.facts import Position
 from holdfast.formats.skill.model import EXECUTION, Phase, State, Task
-from holdfast.formats.skill.moves import because, is_blocked, steps_left, test_result
+from holdfast.formats.skill.moves import is_blocked, steps_left, test_result
 from holdfast.text.plaintext import one_line
 
 LOOKING = "📂 Checking for existing workflow state..."
 _RULE = "━" * 47
 _MARKS = {"completed": "✅", "in_progress": "🔄", "pending": "⏳", "blocked": "⛔"}
 _SHORT = {"security_review": "security", "code_simplifier": "simplify"}
-_WHOLE = {"pr": "PR", "ci": "CI"}
 
 
 def headline(position: Position) -> str:
@@ -74,15 +73,7 @@ def _detail(state: State, phase: Phase) -> str | None:
         return state.workflow.branch
     if phase.status == "in_progress" and phase.step_names:
         return f"left: {_short(steps_left(state, phase))}"
-    if phase.step_names:
-        return _short(phase.step_names)
-    if phase.status == "blocked":
-        return because(state).removeprefix(": ")
-    if phase.name == "red":
-        return phase.failure_reason or phase.test_name or phase.test_file
-    if phase.name == "green":
-        return phase.last_error or phase.implementation_file
-    return phase.progress
+    return _short(phase.step_names) or phase.progress
 
 
 def _task(position: Position, task: Task) -> str:
@@ -102,9 +93,9 @@ def _title(name: str) -> str:
     """load_feature: Load feature. pr_creation: PR creation. Of a cycle: RED."""
     if name in {"red", "green"}:
         return name.upper()
-    words = [_WHOLE.get(word, word) for word in one_line(name).replace("_", " ").split()]
-    first = words[0] if words else ""
-    return " ".join([first[:1].upper() + first[1:], *words[1:]])
+    words = ["PR" if word == "pr" else word for word in one_line(name).replace("_", " ").split()]
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]
 
 
 def _short(steps: Sequence[str]) -> str:
