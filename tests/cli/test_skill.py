@@ -297,7 +297,7 @@ def test_the_general_commands_work(dev: Project) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["phase", "next"], ["remind", "x"], ["read", "@x"], ["context", "a=1"], ["block"], ["undo"]],
+    [["phase", "next"], ["remind", "x"], ["read", "@x"], ["context", "a=1"], ["undo"]],
 )
 def test_what_a_skill_does_not_have_names_its_commands(arguments: list[str], dev: Project) -> None:
     """Nothing is done to another workflow instead."""
