@@ -61,7 +61,6 @@ class Location(NamedTuple):
 
     @property
     def states(self) -> str:
-        """The folder of the state files."""
         return f"{self.base}/workflow-state"
 
     @property
@@ -72,7 +71,6 @@ class Location(NamedTuple):
         return f"{self.states}/{workflow_id}.json"
 
     def run(self, workflow_type: str, workflow_id: str) -> str:
-        """The folder of a workflow's artefacts."""
         return f"{self.base}/{workflow_type}-runs/{workflow_id}"
 
 
@@ -221,7 +219,6 @@ class StateFile(LoadedFile[State]):
 
     @property
     def is_live(self) -> bool:
-        """Whether somebody works on it."""
         return self.row.status in {"in_progress", "waiting_approval"}
 
     @property
@@ -250,7 +247,6 @@ class FoundWorkflows(Found[StateFile]):
 
     @cached_property
     def ordered(self) -> list[StateFile]:
-        """By the time of their creation."""
         return sorted(self.entries, key=lambda file: file.in_order)
 
     @cached_property
@@ -331,7 +327,6 @@ def key_of(workflow_id: str) -> str:
 
 
 def index_entry(store: Store, file: StateFile) -> dict[str, Any]:
-    """What an index.json has of it."""
     row = file.row
     session = {"session_name": row.session_name} if row.session_name is not None else {}
     return {

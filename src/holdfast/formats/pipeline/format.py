@@ -71,7 +71,6 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
         return files.read(store, path)
 
     def at(self, place: Place, location: Location) -> list[StateFile | Unusable]:
-        """What lies at one location."""
         return [*self.entries_at(place, files.state_paths(place.store, location))]
 
     def to_copy(self, found: FoundWorkflows) -> Iterable[LoadedFile[Any]]:

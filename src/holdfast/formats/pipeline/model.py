@@ -69,8 +69,6 @@ def _numbered(field: str) -> Callable[[object], list[Any]]:
 
 
 class Approval(Open):
-    """A person's approval of a step."""
-
     required: bool = True
     approved: bool = False
     approved_at: Time = None
@@ -83,8 +81,6 @@ class Approval(Open):
 
 
 class Attempt(Open):
-    """A past attempt at a step."""
-
     attempt: int = 0
     result: str | None = None
     reason: str | None = None
@@ -150,7 +146,6 @@ class Step(Open):
 
     @property
     def failures(self) -> str:
-        """Why earlier attempts failed."""
         history = self.attempts.history if self.attempts else []
         return "; ".join(f"{one.attempt}: {one.reason}" for one in history if one.reason)
 
@@ -210,7 +205,6 @@ class State(Document):
 
     @property
     def word(self) -> Literal["phase", "step"]:
-        """What its steps are called."""
         return "phase" if self.section.phases or self.workflow_type == PLANNING else "step"
 
     @property
@@ -243,7 +237,6 @@ class State(Document):
 
     @property
     def current_step(self) -> Step | None:
-        """The current one."""
         return self.find(self.current)
 
     def find(self, number: int) -> Step | None:
@@ -287,7 +280,6 @@ class State(Document):
 
     @property
     def last_activity(self) -> str | None:
-        """The latest time that the file states."""
         times = [self.created_at, self.updated_at, self.completed_at, self.cancelled_at]
         times += [time for step in self.steps for time in (step.started_at, step.completed_at)]
         last = max((at for time in times if (at := moment(time))), default=None)
@@ -364,7 +356,6 @@ class State(Document):
 
     @property
     def next_step(self) -> Step | None:
-        """The step to begin next."""
         return next((step for step in self.steps if step.status == "pending"), None)
 
 

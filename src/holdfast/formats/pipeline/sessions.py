@@ -38,14 +38,11 @@ _LARGEST_ARTEFACT = 256 * 1024 * 1024
 
 
 class PipelineSession(NamedTuple):
-    """One session as it lies there."""
-
     name: str
     workflows: tuple[StateFile, ...]
 
     @property
     def committed(self) -> int:
-        """How many of its workflows were committed."""
         return sum(file.row.committed_from_session is not None for file in self.workflows)
 
     @property
@@ -72,7 +69,6 @@ def active(place: Place, wanted: str | None) -> str | None:
 
 
 def create(place: Place, name: str) -> None:
-    """Make the folder of its states, with an empty index."""
     folder = place.root / Location(files.checked_session(name)).states
     with FORMAT.locked(place):
         if folder.is_dir():
@@ -171,7 +167,6 @@ def _no_artefact(store: Store, path: Path) -> IllegalMove:
 
 
 def _target(store: Store, location: Location, path: Path) -> Path:
-    """Where the global copy of an artefact goes."""
     return store.root / GLOBAL.base / path.relative_to(store.root / location.base)
 
 

@@ -31,8 +31,6 @@ _SKILL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 @dataclass(frozen=True)
 class StateFile(LoadedFile[State]):
-    """One state file as read."""
-
     format = "skill"
 
     @property
@@ -66,7 +64,6 @@ class StateFile(LoadedFile[State]):
 
     @property
     def ended_on(self) -> str:
-        """The day on which it ended."""
         header = self.state.workflow
         return str(header.completed_at or header.updated_at or self.changed_at.isoformat())[:10]
 
@@ -97,7 +94,6 @@ class FoundStates(Found[StateFile]):
 
     @cached_property
     def live(self) -> list[StateFile]:
-        """Those that are worked on."""
         return [file for file in self.active if not (file.state.over or self.ended_as(file))]
 
     @cached_property
@@ -159,7 +155,6 @@ KIND = FileKind("the state of a skill", State, StateFile, has_shape, "workflow.c
 
 
 def index_entry(file: StateFile) -> dict[str, Any]:
-    """What index.json has of it."""
     state, header = file.state, file.state.workflow
     return {
         "id": header.id or file.path.stem,

@@ -190,8 +190,6 @@ class ModifiedFile(Open):
 
 
 class State(Document):
-    """One workflow of a skill."""
-
     about: About = Field(default_factory=About, alias="_schema")
     workflow: Header
     context: Context = Context()
@@ -209,7 +207,6 @@ class State(Document):
 
     @property
     def name(self) -> str:
-        """What people call it."""
         known = self.context
         source = PurePosixPath(known.source or "").stem
         said = (known.feature_title, known.task_description, known.feature_file, source)

@@ -172,7 +172,6 @@ def complete(state: State, at: str, although: str | None = None) -> None:
 
 
 def unfinished(state: State) -> list[str]:
-    """What keeps the workflow from being complete."""
     left = ["it is blocked"] if is_blocked(state) else []
     phases = (phase for phase in state.state_machine.phases if phase.status != "completed")
     left += [f"phase {phase.name}" for phase in phases]

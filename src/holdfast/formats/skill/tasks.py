@@ -51,7 +51,6 @@ def add_tasks(state: State, at: str, descriptions: Sequence[str]) -> None:
 
 
 def new_tasks(descriptions: Sequence[str], first: int = 1) -> list[Task]:
-    """New tasks, numbered from *first*."""
     return [
         Task(index=index, description=needed(text, "a task's description"), status="pending")
         for index, text in enumerate(descriptions, first)
