@@ -155,10 +155,17 @@ def test_every_word_is_tried_in_every_format() -> None:
         assert {word.split()[0] for _, word, _, _ in TABLE[form]} == {*WORDS}, form
 
 
+@pytest.mark.parametrize("word", WORDS)
+def test_help_says_what_a_word_does_in_each_format(word: str, holdfast_project: Project) -> None:
+    shown = " ".join(holdfast_project.run(word, "--help").stdout.split())
+    for form, known in table().items():
+        assert f"{form} {known[word].table_entry}" in shown
+
+
 def test_the_document_prints_the_table() -> None:
     """As the commands have it."""
     rows = [
-        f"| {form} | `{word}` | {'refused: ' * (what != words.IN_RECORD and not what.command)}{what.does} |"
+        f"| {form} | `{word}` | {what.table_entry} |"
         for form, known in table().items()
         for word, what in known.items()
     ]

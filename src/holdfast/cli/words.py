@@ -15,6 +15,7 @@ import click
 from holdfast.cli.app import App, pass_app, take_up, workflow_option
 from holdfast.errors import IllegalMove
 from holdfast.files.store import COMMAND_WAIT
+from holdfast.formats import registry
 from holdfast.formats.engine.format import AnyFormat
 from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.registry import GENERAL, format_of
@@ -30,6 +31,11 @@ class Word(NamedTuple):
 
     does: str
     command: str | Ways | None = None
+    in_record: bool = False  # `note`, where the format's document has no place for notes
+
+    @property
+    def table_entry(self) -> str:
+        return self.does if self.command or self.in_record else f"refused: {self.does}"
 
 
 @click.command("note")
@@ -55,7 +61,7 @@ def note_in_record(app: App, texts: tuple[str, ...], drop: bool, name: str | Non
     )
 
 
-IN_RECORD = Word("keeps it in the project record; told after a compaction")
+IN_RECORD = Word("keeps it in the project record; told after a compaction", in_record=True)
 
 
 def commands(form: AnyFormat) -> tuple[click.Group, dict[str, Word]]:
@@ -75,7 +81,7 @@ def _command(word: str, place: Place, workflow: Workflow) -> tuple[str, click.Co
         )
     group, words = commands(form)
     found = words.get(word, Word("no command of this format does it"))
-    if found == IN_RECORD:
+    if found.in_record:
         return "note", note_in_record
     if found.command is None:
         hint = f"Its own commands: holdfast {form.group} --help" if form.group else ""
@@ -104,10 +110,23 @@ def _arguments(command: click.Command) -> str:
     return " ".join(given.human_readable_name for given in named)
 
 
+class _WithTable(click.Command):
+    def format_epilog(
+        self,
+        ctx: click.Context,  # noqa: ARG002  # click's signature
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Say what the word does in each format."""
+        known = [(form.name, commands(form)[1].get(self.name or "")) for form in registry.every()]
+        with formatter.section("By the format of the workflow"):
+            formatter.write_dl([(form, word.table_entry) for form, word in known if word])
+
+
 def _word(name: str, about: str) -> click.Command:
     @click.command(
         name,
-        help=f"{about} The options are those of the format's own command; see docs/words.md.",
+        cls=_WithTable,
+        help=f"{about} It takes the options of the command that it runs.",
         context_settings={"ignore_unknown_options": True},
     )
     @click.argument("given", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS] [TEXT]...")
