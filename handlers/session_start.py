@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import NamedTuple
+from datetime import timedelta
 
 from holdfast.agents import late
 from holdfast.agents.events import SessionStart
@@ -36,74 +35,49 @@ _REPEATED = timedelta(minutes=1)  # within which a start without a PreCompact is
 _VERBS = {"compact": "restored", "resume": "resumed", "fork": "carried over"}
 
 
-class Start(NamedTuple):
-    """What kind of start of a session it is: found out once, before anything is noted of it."""
-
-    source: str
-    compacted: bool  # whether it tells of a compaction, by its source or out of a transcript
-    has_lost: bool  # whether what was opened before has left the context
-    is_told: bool  # whether the session was told all there is when it was resumed, just before
-    since: datetime  # what the history has of a compaction since then is this one: the start is repeated
-
-    @classmethod
-    def of(cls, event: SessionStart, view: ProjectView) -> Start:
-        """The kind of start that *event* is.
-
-        A new compaction is told from a repeated start by what came before it: the session was heard of at PreCompact,
-        or by a command, or some time has gone by. So to restore its own workflow after a compaction is no sign of life.
-        """
-        source, now = event.source, view.place.now
-        log = sessionlog.content(view.state_dir, view.session)
-        heard = sessions.last_heard(view.state_dir, view.session)
-        compacted = source == "compact" or event.compacted
-        return cls(
-            source,
-            compacted,
-            has_lost=compacted or late.compaction_in(log) == "begun",
-            is_told=late.is_told(log, view.capabilities, source, now),
-            since=max(heard or now - _REPEATED, now - _REPEATED),
-        )
-
-
 def handle(event: SessionStart, here: Surroundings, clock: Clock) -> Decision:
     _restarted(event, here, clock)
     view = sync.survey(event.request.session, here, clock, event.request.name)
     sync.save(view, HOOK_WAIT)
     sync.begin(view, HOOK_WAIT)
-    notes = list(view.notes)
-    start, choice = Start.of(event, view), view.choice()
+    notes, choice, depth = list(view.notes), view.choice(), restore.depth(view, event.source)
     for name, failure in view.failures.items():
         own = choice.chosen is None or choice.chosen.format == name
         what = "the workflow" if own else f"what there is of the format {name}"
         notes.append(f"Holdfast could not save {what}: {failure.cause}")
-    why, lines, depth = list(notes), list[LogLine](), restore.depth(view, start.source)
-    if choice.chosen and start.compacted and (depth == "full" or start.source == "compact"):
+    why, lines = list(notes), list[LogLine]()
+    if choice.chosen and (event.source == "compact" or (event.compacted and depth == "full")):
         lines += compactions.started(view.place, choice.chosen, view.session)
         if not here.played:
+            # What the history has of a compaction since then is this one. A new compaction is told from a repeated start by
+            # what came before it: the session was heard of at PreCompact, or by a command, or some time has gone by.
+            earliest = view.place.now - _REPEATED
+            since = max(sessions.last_heard(view.state_dir, view.session) or earliest, earliest)
             try:
                 form = format_of(choice.chosen)
-                form.resumed(view.place, choice.chosen, start.since, HOOK_WAIT)
+                form.resumed(view.place, choice.chosen, since, HOOK_WAIT)
             except HoldfastError as error:
                 why.append(f"that it was compacted is not noted in its history: {error.cause}")
-    decision = _answer(start, view, depth, notes)
+    decision = _answer(event, view, depth, notes)
     return decision._replace(why=[*why, *decision.why], lines=[*decision.lines, *lines])
 
 
-def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> Decision:
+def _answer(event: SessionStart, view: ProjectView, depth: str, notes: list[str]) -> Decision:
     """What a session is told of its workflow, to that *depth*."""
-    choice, saved = view.choice(), [f"saved {name!r}" for name in view.saved]
-    if choice.chosen and depth == "full" and not start.is_told:
+    choice, (offer, noted) = view.choice(), _offer(view)
+    reply = Restored(message=_BETWEEN.join([*notes, *offer]), watch=watched(view))
+    decision = Decision(reply, root=view.root, source=event.source)
+    log = sessionlog.content(view.state_dir, view.session)
+    if late.is_told(log, view.capabilities, event.source, view.place.now):
+        return decision._replace(decided=late.ALREADY_TOLD)
+    if depth == "off":
+        return switched_off(view, event.source)
+    saved = [f"saved {name!r}" for name in view.saved]
+    if choice.chosen and depth == "full":
         if view.owned and view.owned.workflow not in {"", choice.chosen.key}:
             notes = [f"not the one before, because {choice.why}", *notes]
-        whole = _whole(start, view, choice.chosen, notes)
+        whole = _whole(event, view, choice.chosen, notes)
         return whole._replace(why=[*saved, *whole.why])
-    if depth == "off" and not start.is_told:
-        return switched_off(view, start.source)
-    offer, noted = _offer(view)
-    reply = Restored(message=_BETWEEN.join([*notes, *offer]), watch=watched(view))
-    decision = Decision(reply, root=view.root, source=start.source)
-    if start.is_told:
-        return decision._replace(decided=late.ALREADY_TOLD)
     # Problems with the settings are for the person alone.
     for_model = [note for note in notes if note not in view.place.problems]
     if choice.chosen:
@@ -113,7 +87,7 @@ def _answer(start: Start, view: ProjectView, depth: str, notes: list[str]) -> De
         decided = f"nothing restored: {choice.why}"
         why = [f"{path}: {what}" for path, what in view.looked]
         why += [f"{workflow.name}: {workflow.remark}" for workflow in choice.others]
-        told, line = _without_workflow(start, view, for_model)
+        told, line = _without_workflow(event.source, view, for_model)
     message = _BETWEEN.join(filter(None, [line, reply.message]))
     sync.clear_notices(view)
     reply = reply._replace(context=told, message=message)
@@ -129,11 +103,11 @@ def _in_one_line(view: ProjectView, chosen: Workflow, for_model: list[str]) -> t
     return told, guidance.at_a_glance(chosen.briefing, active)
 
 
-def _without_workflow(start: Start, view: ProjectView, for_model: list[str]) -> tuple[str, str]:
+def _without_workflow(source: str, view: ProjectView, for_model: list[str]) -> tuple[str, str]:
     """For the model and for the person: what is over and still there. What was ended properly needs no word."""
     sessionlog.withdraw(view.state_dir, view.session, view.place.now)
     left = [other for other in view.choice().others if other.kept and not other.put_away][:3]
-    if start.source not in _SAID_OF:
+    if source not in _SAID_OF:
         left = []
     lines = [_not_restored(other) for other in left]
     # At any other start the model has forgotten nothing.
@@ -142,7 +116,7 @@ def _without_workflow(start: Start, view: ProjectView, for_model: list[str]) -> 
     planned = view.place.planned
     ended = (other for other in view.choice().others if not other.kept and other.source == planned)
     asks += [f"The plan {planned} is no work any more: {other.remark}" for other in ended]
-    told = guidance.notes([*(asks if start.source == "compact" else ()), *for_model])
+    told = guidance.notes([*(asks if source == "compact" else ()), *for_model])
     return told, _BETWEEN.join(lines)
 
 
@@ -177,15 +151,20 @@ def _reasons(choice: Choice, chosen: Workflow) -> list[str]:
     return [f"{chosen.name!r}: {choice.why}", *others]
 
 
-def _whole(start: Start, view: ProjectView, chosen: Workflow, notes: Sequence[str]) -> Decision:
+def _whole(
+    event: SessionStart, view: ProjectView, chosen: Workflow, notes: Sequence[str]
+) -> Decision:
     """The whole restore, with the session's claim and what was delivered noted."""
-    is_own = view.has(chosen)
+    is_own, source = view.has(chosen), event.source
     # What was delivered of another workflow counts no longer once this one is claimed.
     before = delivery.recall(view.state_dir, view.session) if is_own else None
-    if before and start.has_lost:
-        before = before._replace(opened=frozenset())
-    decision = restoration(view, chosen, start.source, before, notes)
-    if not is_own or start.source != "compact":  # a claim is a sign of life; see Start.of
+    compaction = late.compaction_in(sessionlog.content(view.state_dir, view.session))
+    if before and (source == "compact" or event.compacted or compaction == "begun"):
+        before = before._replace(opened=frozenset())  # it has left the context
+    decision = restoration(view, chosen, source, before, notes)
+    if (
+        not is_own or source != "compact"
+    ):  # to restore its own workflow is no sign of life; see `handle`
         sync.claim(view, chosen)
     sync.clear_notices(view)
     return decision
