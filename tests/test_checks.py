@@ -213,8 +213,6 @@ def test_what_only_mentions_a_check_is_none(command: str) -> None:
         "pytest && git push",
         "npm ci && npm test",
         "make -i test",
-        "make -ki test",
-        "make -kn test",
         "npm test --if-present",
         "ruff check --exit-zero",
         "python -m flake8 --exit-zero",

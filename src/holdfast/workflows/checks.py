@@ -64,8 +64,7 @@ _RUNS_NOTHING = """
     --version --help -h --init --collect-only --co --dry-run --no-run --just-print --list -list --listTests
     --list-tests --fixtures
 """
-_HIDES_RESULT = {"--exit-zero", "--if-present", "--ignore-errors", "--fail-never"}
-_MAKE_HIDES_RESULT = pattern(r"\bmake (?:.* )?-[a-zA-Z]*[inq]")
+_HIDES_RESULT = {"--exit-zero", "--if-present", "--ignore-errors", "-i", "--fail-never"}
 _PREPARES = {"cd", "pushd", "export", "source", "."}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _OPERATOR = re.compile(r"[();<>|&\n]+")
@@ -93,7 +92,7 @@ def check_in(line: str) -> Check | None:
         while words and _ASSIGNMENT.match(words[0]):
             words.pop(0)
         if _is_check(words):
-            found, tells = True, tells and not _hides_result(words)
+            found, tells = True, tells and _HIDES_RESULT.isdisjoint(_options(words))
             shown.append(_text(words))
         elif words and (found or words[0] not in _PREPARES):
             tells = False
@@ -122,10 +121,6 @@ def _commands(line: str) -> Iterator[tuple[str, list[str]]]:
 
 def _options(words: Sequence[str]) -> set[str]:
     return set(" ".join(words).replace("=", " ").split())  # also in ARGS="--dry-run"
-
-
-def _hides_result(words: Sequence[str]) -> bool:
-    return bool(_HIDES_RESULT & _options(words) or _MAKE_HIDES_RESULT.search(" ".join(words)))
 
 
 def _is_check(words: Sequence[str]) -> bool:

@@ -291,8 +291,6 @@ def has_unsaid(text: str) -> bool:
 
 def without_unsaid(text: str) -> str:
     """A paragraph without its comments and without what is struck out, with its line ends kept."""
-    if not has_unsaid(text):
-        return text
     parts: list[str] = []
     kept = 0
     for start, end in _unsaid(text):
