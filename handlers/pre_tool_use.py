@@ -77,8 +77,7 @@ def _gate(event: PreToolUse, here: Surroundings, clock: Clock) -> Decision:
     from holdfast.text.plaintext import counted  # noqa: PLC0415
 
     unread = counted(len(left), "unread file")
+    text = guidance.unread(due.name, left, denied=kind == "denied")
     if kind == "denied":
-        denied = Denied(guidance.denial(due.name, left))
-        return Decision(denied, f"denied {event.tool}: {unread}", root=due.root)
-    reminder = Reminder(guidance.reminder(due.name, left))
-    return Decision(reminder, f"reminded of {unread}", root=due.root)
+        return Decision(Denied(text), f"denied {event.tool}: {unread}", root=due.root)
+    return Decision(Reminder(text), f"reminded of {unread}", root=due.root)

@@ -310,21 +310,16 @@ def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
     return shorten(" ".join(parts), NOTE_LIMIT)
 
 
-def reminder(workflow: str, unread: Sequence[str]) -> str:
-    """Reminds the model, once, before its first change, of unopened files."""
-    return (
-        f'Required reading of the workflow "{one_line(workflow, _NAME)}" that was not sent and '
-        f"has not been opened in this session:\n{_unread(unread)}\n"
-        f"They contain details that a summary does not. {_EXCUSE}"
-    )
-
-
-def denial(workflow: str, unread: Sequence[str]) -> str:
-    """Denies the model's change until it opens these files."""
+def unread(workflow: str, paths: Sequence[str], *, denied: bool) -> str:
+    """Has the model open the files at *paths*: it is reminded once, or its change is *denied* until then."""
+    lines = [f"@{one_line(path, 400)}" for path in paths[:_UNREAD]]
+    lines += [_MORE.format(more)] if (more := len(paths) - _UNREAD) > 0 else []
+    named = "\n".join(lines)
+    why = "They contain details that a summary does not."
     return (
         f'The workflow "{one_line(workflow, _NAME)}" requires these files to be opened with Read before '
-        f"the next change; their text was not sent:\n{_unread(unread)}\n"
-        f"After that the same call goes through. {_EXCUSE}"
+        f"the next change; their text was not sent:\n{named}\n"
+        f"{'After that the same call goes through.' if denied else why} {_EXCUSE}"
     )
 
 
@@ -334,12 +329,6 @@ def guarded(path: str, commands: str, *, subagent: bool) -> str:
     if subagent:
         return f"{kept} Report any change to the agent that called you; it keeps the state."
     return f"{kept} Use them instead: `{commands} --help`."
-
-
-def _unread(paths: Sequence[str]) -> str:
-    lines = [f"@{one_line(path, 400)}" for path in paths]
-    more = len(lines) - _UNREAD
-    return "\n".join(lines[:_UNREAD] + ([_MORE.format(more)] if more > 0 else []))
 
 
 def acknowledgement(briefing: Briefing, verb: str = "restored") -> str:
