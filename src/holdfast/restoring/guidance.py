@@ -15,7 +15,7 @@ from holdfast.formats.engine.workflow import Briefing, as_text
 from holdfast.patterns import pattern
 from holdfast.restoring.reading import FOLDER, MISSING, OUTSIDE, Item, Reading, span
 from holdfast.restoring.summary import LONGEST, REMINDER, Fact, text_of
-from holdfast.text.plaintext import NOTE_LIMIT, counted, fitted, one_line, shorten
+from holdfast.text.plaintext import NOTE_LIMIT, counted, fitted, listed, one_line, shorten
 from holdfast.text.room import Room, units
 
 HEAD = 2_000
@@ -296,17 +296,10 @@ def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
     if briefing.gate:
         parts.append(f"Gate: {one_line(briefing.gate, 100)}.")
     for label, items in (("Reminders", [*first, *others]), ("Required reading", briefing.reading)):
-        kept, room = list[str](), NOTE_LIMIT - units(" ".join(parts)) - len(label) - 24
-        for item in items:
-            text = one_line(item, 160).rstrip(".")  # a stop ends the list
-            room -= units(text) + 2
-            if room < 0:
-                break
-            kept.append(text)
-        if kept:
-            more = len(items) - len(kept)
-            tail = f"; {more} more saved" if more else ""
-            parts.append(f"{label}: {'; '.join(kept)}{tail}.")
+        room = NOTE_LIMIT - units(" ".join(parts)) - len(label) - 24
+        texts = [one_line(item, 160).rstrip(".") for item in items]  # a stop ends the list
+        if texts:
+            parts.append(f"{label}: {listed(texts, '; ', room, len(texts), 'more saved')}.")
     return shorten(" ".join(parts), NOTE_LIMIT)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Sequence
 
 from holdfast.patterns import pattern
-from holdfast.text.room import Room
+from holdfast.text.room import Room, units
 
 NOTE_LIMIT = 800  # units for the summariser
 
@@ -105,6 +106,18 @@ def fitted(text: str, room: Room) -> str:
             break
         kept.append(character)
     return "".join(kept).rstrip() + "…"
+
+
+def listed(items: Sequence[str], separator: str, room: int, most: int, more: str = "more") -> str:
+    """At most *most* of *items*, as many as fit into *room*, and how many more there are."""
+    kept: list[str] = []
+    for item in items[:most]:
+        room -= units(item) + len(separator)
+        if room < 0 and kept:
+            break
+        kept.append(item)
+    left = len(items) - len(kept)
+    return separator.join([*kept, f"… {left} {more}"] if left else kept)
 
 
 # Secrets.

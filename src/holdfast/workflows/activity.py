@@ -25,8 +25,7 @@ from holdfast import clock
 from holdfast.files.regular import contains
 from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.records import ledger
-from holdfast.text.plaintext import one_line
-from holdfast.text.room import units
+from holdfast.text.plaintext import listed, one_line
 
 MOST_FILES = 50
 _LATE = timedelta(seconds=30)  # the time that a hook has; no line is later than that
@@ -247,15 +246,13 @@ def in_words(seen: Mapping[str, Any], now: datetime, room: int) -> list[str]:
     """What `facts` found, in one line of about *room* units for each kind."""
     lines = []
     if agents := [_agent_in_words(agent, now) for agent in seen["subagents"]]:
-        listed = _listed(agents, "; ", room, _MOST)
-        lines.append(f"Subagents still running: {listed}. That work is not to be dispatched again.")
+        named = listed(agents, "; ", room, _MOST)
+        lines.append(f"Subagents still running: {named}. That work is not to be dispatched again.")
     if tasks := [_task_in_words(task) for task in seen["tasks"]]:
-        lines.append(f"Open tasks: {_listed(tasks, '; ', room, _MOST)}")
+        lines.append(f"Open tasks: {listed(tasks, '; ', room, _MOST)}")
     if files := [_file_in_words(file) for file in seen["files"]]:
         more = "or more others" if len(files) >= MOST_FILES else "more"
-        lines.append(
-            f"Files modified in this phase: {_listed(files, ', ', room, MOST_FILES, more)}"
-        )
+        lines.append(f"Files modified in this phase: {listed(files, ', ', room, MOST_FILES, more)}")
     if seen["check"]:
         lines.append(_check_in_words(seen["check"], now))
     return lines
@@ -292,15 +289,3 @@ def _when(at: str, now: datetime) -> str:
     if moment is None:
         return "a time unknown"
     return f"{moment:%H:%M} UTC" if moment.date() == now.date() else f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _listed(items: Sequence[str], separator: str, room: int, most: int, more: str = "more") -> str:
-    """At most *most* of *items*, as many as fit into *room*, and how many more there are."""
-    kept: list[str] = []
-    for item in items[:most]:
-        room -= units(item) + len(separator)
-        if room < 0 and kept:
-            break
-        kept.append(item)
-    left = len(items) - len(kept)
-    return separator.join([*kept, f"… {left} {more}"] if left else kept)
