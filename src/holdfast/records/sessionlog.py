@@ -2,11 +2,9 @@
 
 Rule 1: a line is added with a single write and never changed. Twelve hooks at once need no lock, and one that
         is killed leaves at most a torn line, which readers skip.
-Rule 2: whoever counts lines in the project record saves there, in the same write, how far it has read (`Offsets`).
-        So counting that is killed is repeated as a whole, and no line is counted twice.
-Rule 3: a log of more than 1 MB is rotated to `.1`, over the one before, and both are read; a late writer adds to `.1`.
+Rule 2: a log of more than 1 MB is rotated to `.1`, over the one before, and both are read; a late writer adds to `.1`.
         So at least the last megabyte counts, thousands of lines: what is older is forgotten.
-Rule 4: nothing is added to the log of a newer Holdfast. Its first line has the version.
+Rule 3: nothing is added to the log of a newer Holdfast. Its first line has the version.
 
 The log holds nothing of the conversation: not what a tool printed, what a file contains, or what a subagent was asked.
 Standard library only: hooks of tool calls and the fast tier read and write it.
@@ -52,8 +50,6 @@ OFFERED = "offered"  # to the person: a plan that nobody follows
 LATE = ("due", "told", "compaction", "transcript")
 
 Line = Mapping[str, object]
-# How far a log and the rotated one were read, by what their first lines call them: inodes are used again.
-Offsets = Mapping[str, int]
 # To be added later: the path of the log, the kind of the line, its fields.
 LogLine = tuple[str, str, Mapping[str, object]]
 
@@ -173,12 +169,12 @@ def _file(path: str) -> tuple[str, bytes] | None:
     return None if is_newer(first) else (str(first.get("id")), data[: data.rfind(b"\n") + 1])
 
 
-def _files(path: str) -> list[tuple[str, bytes]]:
-    """The rotated log and the log."""
+def read(path: str) -> bytes:
+    """All that counts in the rotated log and the log at *path*, as whole lines."""
     # The log first: where it is rotated in between, it is read twice and not passed over.
     log, rotated = _file(path), _file(f"{path}.1")
     same = log and rotated and log[0] == rotated[0]
-    return [found for found in (rotated, None if same else log) if found]
+    return b"".join(data for _, data in filter(None, (rotated, None if same else log)))
 
 
 def _begins(kinds: Iterable[str]) -> tuple[bytes, ...]:
@@ -193,8 +189,7 @@ def parse(data: bytes, kinds: Iterable[str]) -> list[dict[str, object]]:
 
 def content(state_dir: str | None, session: str | None) -> bytes:
     """All that counts in the log of *session*, as whole lines."""
-    files = _files(path_of(state_dir, session)) if state_dir and session else []
-    return b"".join(data for _, data in files)
+    return read(path_of(state_dir, session)) if state_dir and session else b""
 
 
 def since_last(
@@ -208,15 +203,6 @@ def since_last(
 def last(data: bytes, *kinds: str) -> dict[str, object]:
     """The last line of one of these *kinds* in *data*; empty where there is none."""
     return next(iter(since_last(data, kinds)), {})
-
-
-def added(
-    path: str, upto: Offsets, kinds: Iterable[str]
-) -> tuple[list[dict[str, object]], dict[str, int]]:
-    """Lines of *kinds* that were added to the log at *path* after *upto*, and how far that is."""
-    files = _files(path)
-    data = b"".join(data[upto.get(log, 0) :] for log, data in files)
-    return parse(data, kinds), {log: len(data) for log, data in files}
 
 
 def end(state_dir: str | None, session: str | None) -> tuple[str, int]:

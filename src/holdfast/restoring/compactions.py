@@ -113,11 +113,13 @@ def _lines(kind: str, place: Place, workflow: Workflow) -> list[dict[str, object
     log = log_of(place.user_folder, kind)
     place.store.inputs.note(log)
     place.store.inputs.note(f"{log}.1")
+    lines = sessionlog.parse(sessionlog.read(log), [kind])
+    lines = [line for line in lines if line.get("workflow") == workflow.key]
+    unsaved = max((str(line.get("at")) for line in lines if not line.get("created_at")), default="")
     return [
         line
-        for line in sessionlog.added(log, {}, [kind])[0]
-        if line.get("workflow") == workflow.key
-        and not _is_another(str(line.get("created_at")), str(line.get("at")), workflow, place)
+        for line in lines
+        if not _is_another(str(line.get("created_at")), unsaved, workflow, place)
     ]
 
 
@@ -155,12 +157,12 @@ def check(workflow: Workflow, text: str) -> SummaryCheck | None:
     return SummaryCheck(len(facts) - len(gone), len(facts), gone)
 
 
-def _is_another(created_at: str, used_at: str, workflow: Workflow, place: Place) -> bool:
-    """Whether *workflow* is a later one with the same name as the one in the notes."""
+def _is_another(created_at: str, unsaved: str, workflow: Workflow, place: Place) -> bool:
+    """Whether *workflow* is a later one of the same name as the one that was created then, or last seen *unsaved*."""
     begun = workflow.created_at
     if begun is None or begun > place.now:  # not saved yet, or written by hand
         return False
     if created := clock.parse(created_at):
         return begun > created
-    used = clock.parse(used_at)
-    return used is not None and begun - used > _SIDE_BY_SIDE
+    seen = clock.parse(unsaved)
+    return seen is not None and begun - seen > _SIDE_BY_SIDE
