@@ -82,8 +82,7 @@ def test_the_commands_of_the_documents(
         r"```markdown\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
     )
     assert example
-    declared = "\n".join(line.removeprefix("   ") for line in example[1].splitlines())
-    holdfast_project.write("PLAN.md", declared)
+    holdfast_project.write("PLAN.md", example[1])
     for agent in set(VERSIONS) & set(re.findall(r"^\w+", commands, re.MULTILINE)):
         line = shlex.join(private().entered(command(agent)))
         (programs / agent).write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")

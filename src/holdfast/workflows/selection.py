@@ -1,6 +1,6 @@
 """Choosing a session's workflow, with the reason, and finding one by name. Pure: no input or output.
 
-A session gets the first of these that exists; README.md has the same list:
+A session gets the first of these that exists; docs/debugging.md has the same list:
 1. the newest state that was changed, or declared anew, since the session last worked, unless another session has it. Before
    that, what CLAUDE.local.md declares, if the session followed CLAUDE.local.md: it belongs to that session;
 2. the workflow that it last worked on: that it changed, by a command or by hand, or was restored into;
