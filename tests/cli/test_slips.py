@@ -22,6 +22,7 @@ from holdfast.testing import Compactions, Project
         ("unblok", "Did you mean 'unblock'?"),
         ("next", "several workflows are active: 'Beta', 'Alpha'"),
         ("finish", "Did you mean 'complete'?"),
+        ("compact", "Did you mean 'simulate'?"),  # it suggested `complete`
         ("remind Tokens expire", "For one: holdfast remind 'Tokens expire'"),
         ("phase set two -w Alpha", "no phase is called 'two'\n  Give its number: 1 A, 2 B"),
         ("phase set 2.5 -w Alpha", "no phase is called '2.5'"),

@@ -184,7 +184,7 @@ def test_undo_did_not_say_what_holds_now(holdfast_project: Project) -> None:
     project = holdfast_project
     project.run("start", "W", "--remind", "a", "-c", "k=1", "-c", "l=2")
     project.run("remind", "b")
-    again = "a second `holdfast undo` restores the change"
+    again = "`holdfast undo` again takes this back"
     assert project.run("undo").stdout.splitlines() == [
         "Workflow set back: W, phase 1/1",
         f"  with 1 reminder, 0 required files, 2 context values; {again}",

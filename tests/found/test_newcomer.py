@@ -97,3 +97,48 @@ def test_open_boxes_of_an_earlier_phase_were_not_named(
     assert OPEN in project.run("status").stdout
     project.write("PLAN.md", text.replace("Step 2: Hook up", "Step 2: Hook up (cancelled)"))
     assert "went past it" not in compaction_cycle().guidance
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("phase", "next", "--tick"), "  PLAN.md: 2 ticks taken back\n  phase 3/4 -> 2/4\n"),
+        (("done",), "  PLAN.md: 1 tick taken back\n"),
+    ],
+)
+def test_undo_left_the_boxes_ticked(
+    command: tuple[str, ...], said: str, holdfast_project: Project
+) -> None:
+    """And said nothing of it; a second undo ticks them again."""
+    project = holdfast_project
+    path = project.write("PLAN.md", STEPS)
+    project.run("phase", "next", "--total", "4")
+    project.run("phase", "set", "2")
+    project.run(*command)
+    state, ticked = project.state()["phase"], path.read_text("utf-8")
+    assert ticked != STEPS
+    assert said in project.run("undo").stdout
+    assert path.read_text("utf-8") == STEPS
+    shown = project.run("status").stdout
+    assert "2/4 Hook up" in shown
+    assert "next       Hook up" in shown
+    assert "its plan says" not in shown
+    assert "made again" in project.run("undo").stdout
+    assert path.read_text("utf-8") == ticked
+    assert project.state()["phase"] == state
+
+
+def test_undo_says_where_ticks_stay(holdfast_project: Project) -> None:
+    """The plan was changed since; what undo takes back is the last change alone."""
+    project = holdfast_project
+    path = project.write("PLAN.md", STEPS)
+    project.run("phase", "next", "--tick")
+    path.write_text(path.read_text("utf-8") + "\nA remark.\n", "utf-8")
+    said = project.run("undo").stdout
+    assert "PLAN.md was changed since, so its boxes stay as they are" in said
+    assert path.read_text("utf-8").count("[x]") == 3
+    path.write_text(STEPS, "utf-8")
+    project.run("done")
+    project.run("remind", "x")
+    assert "PLAN.md" not in project.run("undo").stdout
+    assert "[x] Hook up" in path.read_text("utf-8")

@@ -58,7 +58,7 @@ _SECTIONS = {
     "Trying it": ("simulate", "demo", "hook", "payload"),
 }
 # What people type for a command of another name.
-_MEANT = {"finish": "complete"}
+_MEANT = {"finish": "complete", "compact": "simulate"}
 _FUNCTIONS = {"list": "list_all", "next": "next_step"}
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 

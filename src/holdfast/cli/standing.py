@@ -92,12 +92,12 @@ def undo(app: App, name: str | None) -> None:
         take_up(view, FORMAT.workflow(view.place, known), "brought back")
         return
     before = app.general(view, name)
-    known = lifecycle.undo(view.place, before.key)
+    known, in_plan = lifecycle.undo(view.place, before.key)
     state, was = known.state, before.briefing
     now = FORMAT.workflow(view.place, known).briefing
-    moved = []
+    moved = [in_plan] if in_plan else []
     if was.count != now.count:
-        moved.append(f"phase {was.count} -> {now.count}")
+        moved.append(f"phase {was.count or 'not known'} -> {now.count or 'not known'}")
     if was.status != now.status:
         moved.append(f"status {was.status} -> {now.status}".replace("_", " "))
     counts = (
@@ -105,7 +105,7 @@ def undo(app: App, name: str | None) -> None:
         counted(len(state.required_reading), "required file"),
         counted(len(state.context), "context value"),
     )
-    detail = f"with {', '.join(counts)}; a second `holdfast undo` restores the change"
+    detail = f"with {', '.join(counts)}; `holdfast undo` again takes this back"
     take_up(view, FORMAT.workflow(view.place, known), "set back", *moved, detail)
 
 

@@ -16,10 +16,18 @@ from holdfast import clock
 from holdfast.config.settings import PLANS
 from holdfast.errors import StateChanged, StateUnreadable, StateUnwritable
 from holdfast.files import git, ownjson
+from holdfast.files.fingerprints import digest
 from holdfast.files.inputs import MOST, Search
 from holdfast.files.regular import decode_json
 from holdfast.files.store import Store
-from holdfast.formats.canonical.model import State, blank, has_shape, is_nameless, short_digest
+from holdfast.formats.canonical.model import (
+    State,
+    TickedBoxes,
+    blank,
+    has_shape,
+    is_nameless,
+    short_digest,
+)
 from holdfast.formats.canonical.sources import Candidate, Looked
 from holdfast.formats.canonical.sources.claude_local import plan_among, read_local
 from holdfast.formats.engine.loading import FileKind, LoadedFile, Unusable
@@ -272,3 +280,13 @@ class Edit(NamedTuple):
         except (StateUnwritable, StateChanged):  # it is told that it says otherwise
             return False
         return True
+
+    def as_record(self, root: Path, *, alone: bool) -> TickedBoxes:
+        """What is kept of it, to undo it."""
+        lines = zip(self.before.split(b"\n"), self.after.split(b"\n"), strict=True)
+        return TickedBoxes(
+            path=self.path.relative_to(root).as_posix(),
+            lines=[number for number, (was, now) in enumerate(lines, 1) if was != now],
+            digest=digest(self.after),
+            alone=alone,
+        )

@@ -284,17 +284,20 @@ class Canonical(StateFormat[Merged, Merged, View]):
         written = self._write(place, _merged(place, state))
         if not state.noted:
             writeback.local(place, written)
-        if state.ticked:  # the plan last: if it cannot be written, the state says what is open
-            state.ticked.write(place.store)
+        # The plan last: if it cannot be written, the state says what is open.
+        edit = state.ticked if state.ticked and state.ticked.write(place.store) else None
         found = self.look(place)
         known = found.find(state.key) or written
         if known.due:  # what we wrote to the markdown is noted as no change
-            if state.ticked:  # and ticks are no step of their own
+            if edit:  # and ticks are no step of their own
                 there, now = written.state.phase, known.state.phase
                 stays = {"current": there.current, "name": there.name, "status": there.status}
                 phase = now.model_copy(update={**stays, "total": max(now.total, there.current)})
                 after = known.state.model_copy(update={"phase": phase})
                 known = _merged(place, known._replace(state=after))
+                is_alone = before is not None and before.state.content() == known.state.content()
+                ticked = edit.as_record(place.root, alone=is_alone)
+                known = known._replace(state=known.state.with_bookkeeping(ticked=ticked))
             known = found.replace(self._write(place, known))
         return known
 

@@ -17,6 +17,7 @@ from holdfast.errors import IllegalMove, NewerRecord, NoSuchWorkflow, StateUnrea
 from holdfast.files.regular import decode_json
 from holdfast.formats.canonical import format as canonical
 from holdfast.formats.canonical import matching, writeback
+from holdfast.formats.canonical.files import Edit
 from holdfast.formats.canonical.format import FORMAT
 from holdfast.formats.canonical.matching import by_name, by_plan
 from holdfast.formats.canonical.merge import merge
@@ -24,6 +25,7 @@ from holdfast.formats.canonical.model import (
     Bookkeeping,
     KnownPhase,
     State,
+    TickedBoxes,
     blank,
     names_of,
 )
@@ -33,6 +35,7 @@ from holdfast.formats.canonical.view import Merged, View
 from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.records import ledger
 from holdfast.records.ledger import Tombstone
+from holdfast.text.plaintext import counted
 
 _MOST_NAMED = 20  # phases of a hint
 
@@ -364,12 +367,23 @@ def revive(place: Place, key: str) -> Merged:
         return revived
 
 
-def undo(place: Place, key: str) -> Merged:
-    """Put back what the state said before its last change; once more undoes the undoing."""
+def undo(place: Place, key: str) -> tuple[Merged, str]:
+    """Put back what the state and the plan's boxes were before the last change; once more undoes the undoing.
+
+    Also returns what it came to in the plan.
+    """
     with FORMAT.locked(place):
         known = FORMAT.changeable(place, key)
         if known.file and (line := place.store.newer_copies_warning(known.file.path)):
             raise NewerRecord(line)
+        kept = known.state.holdfast
+        boxes = kept.ticked if kept else None
+        edit = writeback.turned_back(place, boxes) if boxes else None
+        told = _told_of(boxes, edit) if boxes else ""
+        if boxes and boxes.alone:
+            if edit is None:
+                raise IllegalMove(told)
+            return FORMAT.put(place, known.path, known._replace(ticked=edit), known), told
         copies = place.store.copies(known.file.path) if known.file else None
         if copies is None or copies.previous is None:
             raise IllegalMove(f"there is no earlier state of {known.name!r}")
@@ -378,11 +392,20 @@ def undo(place: Place, key: str) -> Merged:
             raise IllegalMove(f"the earlier state of {known.name!r} cannot be read")
         previous = State.of_json(data, lambda: known.state)
         # The markdown has not changed by this: what we know of it stays as it is now.
-        began, kept = {"created_at": known.state.created_at}, known.state.holdfast
+        began = {"created_at": known.state.created_at}
         if kept:  # nor has the branch that it is for
             place = replace(place, branch=kept.branch)
         restored = previous.model_copy(update={"holdfast": kept, **began})
-        return FORMAT.put(place, known.path, known._replace(state=restored))
+        undone = known._replace(state=restored, ticked=edit)
+        return FORMAT.put(place, known.path, undone, known), told
+
+
+def _told_of(boxes: TickedBoxes, edit: Edit | None) -> str:
+    if edit is None:
+        return f"{boxes.path} was changed since, so its boxes stay as they are"
+    was = edit.before.split(b"\n")[boxes.lines[0] - 1]
+    turned = "made again" if b"[ ]" in was else "taken back"
+    return f"{boxes.path}: {counted(len(boxes.lines), 'tick')} {turned}"
 
 
 def forget(place: Place, key: str) -> Tombstone:

@@ -337,6 +337,7 @@ class _Merge:
             "checkout": checkout,
             "elsewhere": elsewhere,
             "own": own,
+            "ticked": kept.ticked if kept and same else None,
         }
         merged = kept.model_copy(update=fields) if kept else Bookkeeping(**fields)
         return state.model_copy(update={"holdfast": merged})

@@ -159,6 +159,15 @@ class KnownPhase(Record):
     gate: str | None = None
 
 
+class TickedBoxes(Record):
+    """What the last change ticked in the plan, or unticked if it was an undo."""
+
+    path: str  # of the plan
+    lines: list[int]
+    digest: str  # of the plan as it was written
+    alone: bool  # nothing else was changed
+
+
 class OwnAdditions(Record):
     """What came into the file by a command or by hand, and not from markdown."""
 
@@ -186,6 +195,7 @@ class Bookkeeping(Open):
     checkout: str | None = None  # the branch on which the plan was seen so
     elsewhere: dict[str, LastStatement] = {}  # what it said on other branches
     own: OwnAdditions = OwnAdditions()
+    ticked: TickedBoxes | None = None
     saved_at: str | None = None
     saved_by: str | None = None
 

@@ -13,8 +13,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from holdfast.errors import StateUnreadable
+from holdfast.files.fingerprints import digest
 from holdfast.formats.canonical.files import LOCAL, Edit
-from holdfast.formats.canonical.model import State
+from holdfast.formats.canonical.model import State, TickedBoxes
 from holdfast.formats.canonical.sources import Declaration, PhaseMark, PlanPhase
 from holdfast.formats.canonical.sources.claude_local import read_local
 from holdfast.formats.canonical.sources.plan import read_plan
@@ -25,6 +26,7 @@ _MOST_TRIED = 100  # texts that are read to see whether they say it
 _NUMBER = re.compile(r"\d+")
 _OF_TOTAL = re.compile(r"\d+(\s*(?:/|of)\s*)\d+")
 _OPEN_BOX = re.compile(r"^(\s*(?:[-*+]|\d+[.)])\s+\[) (\])")
+_TICKED_BOX = re.compile(_OPEN_BOX.pattern.replace(" (", "x("))
 
 
 def local(place: Place, known: Merged) -> bool:
@@ -118,6 +120,22 @@ def ticked(place: Place, known: Merged, number: int, most: int | None = None) ->
     plan = next((said for said in known.declarations if said.source == "plan"), None)
     edit = plan and _edit(place, plan.path, lambda text: _with_ticks(text, number, most))
     return Ticked(edit, _phases(edit.after)[number].open_items) if edit else None
+
+
+def turned_back(place: Place, boxes: TickedBoxes) -> Edit | None:
+    """The plan with *boxes* as they were; None if it was changed since."""
+
+    def edited(text: str) -> str | None:
+        if digest(text.encode()) != boxes.digest:
+            return None
+        lines = text.split("\n")
+        for at in boxes.lines:
+            is_ticked = _TICKED_BOX.match(lines[at - 1])
+            change, written = (_TICKED_BOX, " ") if is_ticked else (_OPEN_BOX, "x")
+            lines[at - 1] = change.sub(rf"\g<1>{written}\2", lines[at - 1], count=1)
+        return "\n".join(lines)
+
+    return _edit(place, boxes.path, edited)
 
 
 def _phases(plan: bytes) -> dict[int, PlanPhase]:
