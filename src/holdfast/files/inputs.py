@@ -20,7 +20,7 @@ from functools import cache
 
 from holdfast.errors import AnyPath
 from holdfast.files import fingerprints
-from holdfast.files.regular import entries, has_something, read_file, read_settled_json
+from holdfast.files.regular import entries, has_something, read_file
 
 _MOST_LINKS = 40  # on the way to one path, as Linux has it
 
@@ -93,17 +93,11 @@ class Inputs:
         self, path: AnyPath, limit: int, *, follow: bool = True, within: AnyPath | None = None
     ) -> tuple[bytes, float]:
         """The bytes of a regular file and its mtime, or StateUnreadable; see `regular.read_file`."""
-        self._about_to_read(path, within)
+        self.about_to_read(path, within)
         return read_file(path, limit, follow=follow, within=within)
 
-    def read_settled_json(
-        self, path: AnyPath, limit: int, *, within: AnyPath | None = None, wait: bool = True
-    ) -> tuple[bytes, float, object]:
-        """Bytes, mtime and JSON of a file whose writer is done, or StateUnreadable; see `regular`."""
-        self._about_to_read(path, within)
-        return read_settled_json(path, limit, within=within, wait=wait)
-
-    def _about_to_read(self, path: AnyPath, within: AnyPath | None) -> None:
+    def about_to_read(self, path: AnyPath, within: AnyPath | None) -> None:
+        """Note what reading *path* follows from; *within* as for `regular.read_file`."""
         self.note(path)
         if within is not None:
             self.note_way(path)

@@ -42,7 +42,7 @@ from holdfast.files.atomic import (
 from holdfast.files.fingerprints import digest
 from holdfast.files.inputs import UNRECORDED, Inputs
 from holdfast.files.ownjson import newer_version_warning_in, stamped
-from holdfast.files.regular import contains, read_file, read_json
+from holdfast.files.regular import contains, read_file, read_json, read_settled_json
 
 PRIVATE = ".claude/holdfast"
 COPIES = f"{PRIVATE}/copies"
@@ -199,7 +199,8 @@ class Store:
         self, path: str | Path, limit: int = LARGEST, *, wait: bool = True
     ) -> tuple[bytes, float, object]:
         """Bytes, mtime and JSON of a regular file in the project; with *wait*, once its writer is done."""
-        return self.inputs.read_settled_json(path, limit, within=self.root, wait=wait)
+        self.inputs.about_to_read(path, self.root)
+        return read_settled_json(path, limit, within=self.root, wait=wait)
 
     def _contained(self, folder: Path) -> None:
         if not self.holds(folder):
