@@ -142,7 +142,7 @@ Gate of this phase: all tests pass
 - Other: phase 1/2
 
 ## ACTION REQUIRED
-1. The work continues in phase 2 of 3, Build; what is done is not to be repeated.
+1. The work continues in phase 2 of 3: Build; what is done is not to be repeated.
 2. The first reply acknowledges this: "✅ Workflow restored: User Auth, Phase 2/3".
 3. Still to be read from disk: @docs/auth.md. They contain details that a summary does not; reading them comes before the next change.
 4. Missing: @docs/gone.md. It is looked for, or the person is asked.

@@ -374,7 +374,7 @@ def test_after_the_last_box_of_a_plan_the_whole_is_reviewed(
     assert required_of(compaction_cycle().guidance)[0] == done
     phases["Build"].append("c")
     holdfast_project.plan("001-user-auth", phases, title="Plan 001: User Auth")
-    going = "1. The work continues in phase 2 of 2, Build;"
+    going = "1. The work continues in phase 2 of 2: Build;"
     assert required_of(compaction_cycle().guidance)[0].startswith(going)
 
 

@@ -349,7 +349,7 @@ def test_numbers_before_names_in_a_column_of_phases_were_not_read(
     )
     table = f"| {column} | Status |\n|---|---|\n{rows}"
     holdfast_project.write("PLAN.md", f"# Payments\n\nStatus: In Progress\n\n{table}")
-    assert "phase 2 of 3 (Build)" in compaction_cycle().note
+    assert "phase 2 of 3: Build" in compaction_cycle().note
     assert "phase 3/3 (Test)" in holdfast_project.run("phase", "next").stdout
 
 

@@ -42,7 +42,7 @@ def test_a_folder_of_another_format_stopped_every_command_and_the_note(arena: Ar
     (arena.root / "workspace/workflow-state").mkdir(parents=True)
     noted = done_out_of_reach(arena, PRE_COMPACT)
     assert (noted.code, noted.stderr) == (0, "")
-    assert "phase 1 of 2 (A)" in noted.stdout
+    assert "phase 1 of 2: A" in noted.stdout
     later = done_out_of_reach(arena, LATER)
     assert (later.code, later.stderr) == (0, "")
     moved = done_out_of_reach(arena, ["phase", "next"])

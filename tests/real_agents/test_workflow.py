@@ -109,7 +109,7 @@ def test_compacted_by_hand_the_next_prompt_finds_the_workflow_and_its_reading(
 
 
 def test_at_the_start_the_workflow_is_named_once(run: Recording) -> None:
-    named = 'The workflow "The long way" is kept in this project, in phase 1 of 5 (Stage 1).'
+    named = 'The workflow "The long way" is kept in this project, in phase 1 of 5: Stage 1.'
     # What has no tools asks for a title.
     working = [each for each in run.requests if each.tools]
     for prompt in ("the first prompt", "take the first step"):

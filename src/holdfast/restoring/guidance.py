@@ -98,10 +98,7 @@ def _head(briefing: Briefing, situation: Situation, reminders: int) -> str:
     lines = [
         f"# {_ARRIVALS.get(situation.arrival, _ARRIVALS['now'])}: {name}",
         "",
-        (
-            f'The workflow "{name}" (type {one_line(briefing.kind, 40)}) is '
-            f"{_stands(briefing, '. Status:', ': ')}."
-        ),
+        f'The workflow "{name}" (type {one_line(briefing.kind, 40)}) is {_stands(briefing)}.',
     ]
     if briefing.next_action:
         lines.append(f"Next action: {one_line(briefing.next_action, 300)}")
@@ -127,24 +124,18 @@ def _items(texts: Sequence[str], limit: int = _ITEM) -> list[str]:
     return [f"- {one_line(text, limit)}" for text in texts]
 
 
-def _place(briefing: Briefing, before: str, after: str = "") -> str:
-    """The current phase; its title stands between *before* and *after*."""
+def _place(briefing: Briefing) -> str:
+    """The current phase."""
     if briefing.phase_trouble:
         return f"a phase that is not known ({one_line(briefing.phase_trouble, _NAME)})"
-    return f"phase {briefing.phase} of {briefing.phases}{_titled(briefing, before, after)}"
-
-
-def _stands(briefing: Briefing, then: str, before: str, after: str = "") -> str:
-    """In which phase the work is, and *then* its status; without phases the status alone."""
-    status = briefing.status.replace("_", " ")
-    if not briefing.has_phases:
-        return status
-    return f"in {_place(briefing, before, after)}{then} {status}"
-
-
-def _titled(briefing: Briefing, before: str, after: str = "") -> str:
     title = one_line(briefing.phase_name, _NAME)
-    return f"{before}{title}{after}" if title else ""
+    return f"phase {briefing.phase} of {briefing.phases}{f': {title}' if title else ''}"
+
+
+def _stands(briefing: Briefing) -> str:
+    """In which phase the work is, and its status; without phases the status alone."""
+    status = briefing.status.replace("_", " ")
+    return f"in {_place(briefing)}. Status: {status}" if briefing.has_phases else status
 
 
 def _reading_line(item: Item, situation: Situation) -> str:
@@ -197,7 +188,7 @@ def notes(remarks: Sequence[str]) -> str:
 
 
 def _continues(briefing: Briefing) -> str:
-    where = f" in {_place(briefing, ', ')}" if briefing.has_phases else ""
+    where = f" in {_place(briefing)}" if briefing.has_phases else ""
     return f"The work continues{where}; what is done is not to be repeated."
 
 
@@ -285,12 +276,7 @@ def for_summariser(briefing: Briefing, lost: Sequence[Fact] = ()) -> str:
     """Plain text that tells the summariser what to keep word for word; first what it *lost* before."""
     first, others = _by_loss(briefing, lost)
     name = one_line(briefing.name, 120)
-    parts = [
-        (
-            f'Keep word for word: the workflow "{name}" is '
-            f"{_stands(briefing, ', status', ' (', ')')}."
-        )
-    ]
+    parts = [f'Keep word for word: the workflow "{name}" is {_stands(briefing)}.']
     if briefing.next_action:
         parts.append(f"Next action: {one_line(briefing.next_action, 160)}.")
     if briefing.gate:
@@ -333,7 +319,8 @@ def acknowledgement(briefing: Briefing, verb: str = "restored") -> str:
 def for_person(briefing: Briefing, verb: str, opening: str = "") -> str:
     """One line: the workflow and its status; *opening* replaces the first part."""
     line = opening or f"Workflow {verb}: {one_line(briefing.name, 120)}, {briefing.where}"
-    line += _titled(briefing, " (", ")")
+    title = one_line(briefing.phase_name, _NAME)
+    line += f" ({title})" if title else ""
     if briefing.status != "in_progress" and (briefing.has_phases or opening):
         line = f"{line}, {briefing.status.replace('_', ' ')}"
     if briefing.next_action:
@@ -356,7 +343,7 @@ def at_a_glance(briefing: Briefing, others: int) -> str:
 def in_one_line(briefing: Briefing) -> str:
     """For the model at a session's start: the workflow exists, and how to resume it."""
     comes_next = f"{said} " if (said := _comes_next(briefing)) else ""
-    where = f", in {_place(briefing, ' (', ')')}" if briefing.has_phases else ""
+    where = f", in {_place(briefing)}" if briefing.has_phases else ""
     return (
         f'The workflow "{one_line(briefing.name, _NAME)}" is kept in this project{where}. '
         f"{comes_next}"
