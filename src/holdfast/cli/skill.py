@@ -401,15 +401,14 @@ def _next(place: Place, workflow: Workflow) -> Sequence[str]:
 
 def _done(place: Place, workflow: Workflow) -> Sequence[str]:
     seen = see(place, workflow)
-    task, inner, phase = seen.position.task, seen.inner, seen.file.state.phase
+    task, inner = seen.position.task, seen.inner
     if task and task.status == "in_progress":
         goes_on = inner.state.phase if inner else None
         if goes_on and goes_on.status != "completed":
             return ["tdd done"]
         in_cycle = inner is None and seen.position.tdd_phase(task)
         return ["task phase"] if in_cycle else ["task complete"]
-    is_stepped = phase is not None and moves.steps_left(seen.file.state, phase)
-    return ["phase step"] if is_stepped else ["phase complete"]
+    return ["phase complete"]
 
 
 _APPROVAL = "its document knows no approvals"
@@ -418,8 +417,7 @@ WORDS = {
         "`task start` of the next task, else `phase complete`, at the end `complete`", _next
     ),
     "done": Word(
-        "`tdd done`, `task phase`, `task complete`, `phase step` or `phase complete`, by what is at work",
-        _done,
+        "`tdd done`, `task phase`, `task complete` or `phase complete`, by what is at work", _done
     ),
     "note": IN_RECORD,
     "block": Word("`skill block REASON`", "block"),
