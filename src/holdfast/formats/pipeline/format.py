@@ -108,7 +108,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
     def briefing(self, place: Place, entry: StateFile, standing: Standing) -> Briefing:
         state = entry.state
         step, following, blocked = progress.next_of(state)
-        next_action, comes_next, command = _next_action(state), "", ""
+        next_action, gate, comes_next, command = _next_action(state), None, "", ""
         retried = step is not None and state.retry_of(step) is not None
         if blocked is None and step and following:
             command = "next"
@@ -118,6 +118,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
                 comes_next = f"{state.title(following)} comes first. {next_action}."
         elif blocked and blocked.waits:
             comes_next = f"Waiting for a person. {next_action}."
+            gate = blocked.reason if step and state.awaits_approval(step) else None
         elif retried or all(map(state.is_done, state.steps)):
             command, comes_next = "next" if retried else "", f"{next_action}."
         else:
@@ -130,7 +131,7 @@ class Pipeline(StateFormat[State, StateFile, FoundWorkflows]):
             phase_name=step.title if step else "",
             status=state.status,
             next_action=next_action,
-            gate=blocked.reason if step and blocked and state.awaits_approval(step) else None,
+            gate=gate,
             reading=() if state.over else tuple(dict.fromkeys(_reading(state, place.store))),
             context=tuple(_context(state, following).items()),
             state_path=place.store.relative(entry.path),

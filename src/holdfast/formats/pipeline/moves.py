@@ -1,7 +1,7 @@
 """The moves of a pipeline: update, approve, reject, resume, cancel, touch.
 
-Rule 1: no step begins before its prerequisites are done: completed, and approved where the definition
-        asks for that. When a step is done again, what depends on it is reset.
+Rule 1: no step begins before those before it are done: completed, and approved where the definition
+        asks for that. When a step is done again, what comes after it is reset.
 Rule 2: a step that a person has to approve waits once its work is completed. A rejection sends it
         back to work; only an approval completes it.
 Rule 3: a failure ends an attempt where the step may be tried again, or judges one that may. After
@@ -132,7 +132,7 @@ def reject(
 
 @move(_at_any_time)
 def resume(state: State, at: str, number: int | None = None) -> None:
-    """Go on where it stopped, or do a step again with everything that depends on it."""
+    """Go on where it stopped, or do a step again with everything that comes after it."""
     if state.status == "completed" and number is None:
         raise IllegalMove(
             f"{state.workflow_id} is completed",
