@@ -59,6 +59,7 @@ def install(
     """
     client, scope = CLIENTS[agent], named or "user"
     _refuse_what_cannot_work(client, by_server=by_server)
+    app.place()  # warns if Holdfast is switched off
     found = registration_for(app.surroundings, client, scope, by_server=by_server)
     file = found.file
     if file.problem:

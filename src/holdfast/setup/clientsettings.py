@@ -149,8 +149,6 @@ def _place(text: str, at: int) -> str:
 
 def _trouble(error: json.JSONDecodeError) -> str:
     rest = error.doc[error.pos :].lstrip()
-    if not error.doc.strip():
-        return "the file is empty"
     if rest.startswith(("//", "/*", "#")):
         return "a comment, which JSON does not have"
     if rest.startswith(("}", "]")) or error.msg.startswith("Illegal trailing comma"):

@@ -56,12 +56,7 @@ def registration_for(
         program.command, here.search_path, here.virtual_env
     ):
         problems += ("`holdfast` is not on the PATH, and these hooks do nothing until it is",)
-    if here.disabled:
-        problems += ("HOLDFAST_DISABLE is set; hooks that see it do nothing",)
-    if not loaded.settings.enabled:
-        problems += (f"enabled = false is set in {here.config_file}, so the hooks do nothing",)
-    parts = loaded.settings.parts
-    wanted = registration.hooks(program, parts, client=client, by_server=by_server)
+    wanted = registration.hooks(program, loaded.settings.parts, client=client, by_server=by_server)
     return Registration(scopes, scope, scopes.file(scope), program, wanted, problems)
 
 
