@@ -57,6 +57,7 @@ TABLE: dict[str, list[tuple[list[str], str, int, str]]] = {
         (DEV[:1], "done", 0, "phase 2/5 (create_branch)"),
         (DEV, "note 'All of it'", 0, "Workflow noted: A, phase 3/5"),
         (DEV, "note --drop 'All of it'", 1, "not there: All of it"),
+        (DEV, "note All of it", 2, "These are 3 notes of one word. For one: holdfast note 'All of it'"),
         (DEV, "block 'no key'", 0, "Blocked: no key; a person has to say how to go on"),
         (DEV, "block", 2, "Missing argument 'REASON'"),
         ([*DEV, "block 'no key'"], "next", 1, "'A' is blocked: no key"),

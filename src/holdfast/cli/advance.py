@@ -25,7 +25,7 @@ from holdfast.cli.app import (
     workflow_name,
     workflow_option,
 )
-from holdfast.cli.words import Word
+from holdfast.cli.words import Word, refuse_single_words
 from holdfast.formats.canonical import files, lifecycle
 from holdfast.formats.canonical.format import FORMAT, all_in_words, blocked_by, left_open
 from holdfast.formats.canonical.lifecycle import Beginning, Step
@@ -35,7 +35,6 @@ from holdfast.formats.canonical.view import Merged
 from holdfast.formats.engine.workflow import as_text
 from holdfast.restoring import delivery
 from holdfast.restoring.reading import OUTSIDE, resolve
-from holdfast.text.plaintext import one_line
 from holdfast.workflows.sync import ProjectView
 
 P = ParamSpec("P")
@@ -242,9 +241,7 @@ def done(app: App, name: str | None) -> None:
 @pass_app
 def remind(app: App, texts: tuple[str, ...], drop: bool, name: str | None) -> None:
     """Add key reminders. Quote each one that has several words."""
-    if len(texts) > 1 and not drop and not any(" " in text for text in texts):
-        quoted = one_line(shlex.join(["holdfast", "remind", " ".join(texts)]))
-        raise click.UsageError(f"These are {len(texts)} reminders of one word. For one: {quoted}")
+    refuse_single_words(texts, drop=drop)
     _items(app, name, "key_reminders", texts, drop)
 
 

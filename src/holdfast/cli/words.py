@@ -6,6 +6,7 @@ workflow and hands everything else on, so it takes the same options as the comma
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NamedTuple, TypeAlias, cast
@@ -20,6 +21,7 @@ from holdfast.formats.engine.format import AnyFormat
 from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.registry import GENERAL, format_of
 from holdfast.records import ledger
+from holdfast.text.plaintext import one_line
 from holdfast.workflows.selection import distinct_name
 
 # Says which commands of the group are legal now.
@@ -38,6 +40,14 @@ class Word(NamedTuple):
         return self.does if self.command or self.in_record else f"refused: {self.does}"
 
 
+def refuse_single_words(texts: Sequence[str], *, drop: bool) -> None:
+    """Refuse several texts of one word, which were to be one."""
+    if len(texts) > 1 and not drop and not any(" " in text for text in texts):
+        command = click.get_current_context().command_path
+        quoted = one_line(f"{command} {shlex.quote(' '.join(texts))}")
+        raise click.UsageError(f"These are {len(texts)} notes of one word. For one: {quoted}")
+
+
 @click.command("note")
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @click.option("--drop", is_flag=True, help="Remove these notes.")
@@ -48,12 +58,12 @@ def note_in_record(app: App, texts: tuple[str, ...], drop: bool, name: str | Non
     view = app.change()
     workflow = app.to_change(view, name)
     store, begun = view.place.store, str(workflow.created_at)
+    refuse_single_words(texts, drop=drop)
     kept = ledger.reminders_of(store, workflow.key, begun)
     if drop and (missing := [text for text in texts if text not in kept]):
         raise IllegalMove(f"not there: {missing[0]}", hint="See holdfast show.")
-    left = [text for text in kept if text not in texts]
-    noted = left if drop else [*left, *texts]
-    ledger.keep_reminders(store, workflow.key, begun, noted, COMMAND_WAIT)
+    add, gone = ((), texts) if drop else (texts, ())
+    ledger.remind(store, workflow.key, begun, COMMAND_WAIT, add=add, drop=gone)
     view = app.look()
     workflow = app.meant(view, distinct_name(workflow, view.workflows))
     take_up(

@@ -225,7 +225,14 @@ def reminders_of(store: Store, key: str, begun: str) -> list[str]:
     return [str(text) for text in noted.get("texts") or ()]
 
 
-def keep_reminders(store: Store, key: str, begun: str, texts: Sequence[str], wait: float) -> None:
-    """Let these *texts* be the reminders."""
-    kept = {"begun": begun, "texts": [*texts]}
-    update_notes(store, key, wait, lambda notes: {**notes, _REMINDERS: kept})
+def remind(
+    store: Store, key: str, begun: str, wait: float, *, add: Sequence[str], drop: Sequence[str]
+) -> None:
+    """Add to these reminders, and take *drop* out."""
+
+    def by(notes: Notes) -> Notes:
+        known = reminders_of(store, key, begun)  # as they are inside the lock
+        kept = [text for text in known if text not in {*add, *drop}]
+        return {**notes, _REMINDERS: {"begun": begun, "texts": [*kept, *add]}}
+
+    update_notes(store, key, wait, by)
