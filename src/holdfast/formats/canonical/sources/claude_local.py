@@ -172,20 +172,19 @@ _CUT = pattern(r"(?<!\s)\s*+(?:[,;:(]|\.\s|[-–—]\s)")
 
 def _session(lines: list[Line]) -> _Local | None:
     """The section on the current session, if its status or phase says that work is running or left."""
-    heading = next((line for line in lines if line.level and _SESSION.match(line.text)), None)
-    if heading is None:
+    headings = ((line, _SESSION.match(line.text)) for line in lines if line.level)
+    heading, found = next((one for one in headings if one[1]), (None, None))
+    if heading is None or found is None:
         return None
     section = _below(lines, heading)
-    about = (_SESSION.match(heading.text) or {"about": ""})["about"]
     stated = stated_in({}, [heading, *section], counts=True)
     status, phase = stated.fields.get("status"), stated.phase
     # What is in progress now stands beside it, such as the next task.
-    beside = [line for line in lines if line.number > heading.number]
-    next_action = stated_in({}, beside).value("next")
-    if next_action and not stated.value("next"):
+    next_action = stated.value("next") or stated_in({}, lines).value("next")
+    if next_action:
         stated.fields["next"] = FieldValue(next_action)
     word = stated_status(status.value) if status else phase.word if phase else None
-    name = _name_of_session(status.value if status else "", about, stated)
+    name = _name_of_session(status.value if status else "", found["about"], stated)
     local = _Local(Scope(section), stated, name, heading=heading)
     if word in {"in_progress", "blocked"} or (not status and phase and phase.current and not word):
         return local if name else None

@@ -155,13 +155,9 @@ def phase_of(value: str) -> PhaseReading:
     if _UNREADABLE.match(value):
         return PhaseReading(None, readable=False)
     name, word = phase_name(value)
-    if behind := _BEHIND.fullmatch(name or ""):
-        found = numbered(behind["counted"], bare=True)
-        return (
-            _counted(found, behind["name"].strip(), word)
-            if found
-            else PhaseReading(None, readable=False)
-        )
+    behind = _BEHIND.fullmatch(name or "")
+    if behind and (found := numbered(behind["counted"], bare=True)):
+        return _counted(found, behind["name"], word)
     return PhaseReading(PhaseMark(name=name) if name else None, word or sign)
 
 
@@ -249,21 +245,13 @@ def _counted(found: Numbered, name: str | None, word: Word | None) -> PhaseReadi
 
 
 def _mentioned(text: str, sign: Word | None) -> PhaseReading | None:
-    """What stands behind "phase" in a sentence; what is over is not where the work is."""
-    text = _balanced(text.lstrip(f"{statuses.SEPARATORS}("))
+    """What stands behind "phase" in a sentence."""
     found = numbered(text, bare=True)
     if found is None:
         return None
     rest = _balanced(found.rest)
-    before, word = statuses.ending_status(rest)
-    word = (
-        statuses.first_status(rest.lstrip(f"{statuses.SEPARATORS}("))
-        or word
-        or statuses.split_status(rest)[1]
-        or sign
-    )
-    if word in {"completed", "cancelled", "not_started"}:
-        return None
+    before, running = statuses.ending_status(rest)
+    word = statuses.first_status(rest.lstrip(f"{statuses.SEPARATORS}(")) or running or sign
     name = phase_name(before)[0] if _SEPARATED.match(rest) else None
     reading = _counted(found, name, word)
     return reading if reading.readable else None
