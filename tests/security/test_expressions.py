@@ -26,7 +26,6 @@ SHORT = {"src/holdfast/formats/canonical/sources/statuses.py:_ENDING": 60}
 # A hook's matcher stands in the client's settings, and is tried on single words. Fences have one letter.
 MADE_AT_WORK = {
     "src/holdfast/files/inputs.py",  # from a glob of the settings, for the name of one file
-    "src/holdfast/formats/canonical/explaining.py",  # from the name of a phase, which is escaped
     "src/holdfast/formats/gated/reviews.py",  # from a list beside it, and from the name of a feature
     "src/holdfast/patterns.py",  # which compiles those that are found by their `pattern(...)`
     "src/holdfast/restoring/summary.py",

@@ -24,7 +24,7 @@ from holdfast.formats.engine.workflow import Place
 
 _MOST_TRIED = 100  # texts that are read to see whether they say it
 _NUMBER = re.compile(r"\d+")
-_OF_TOTAL = re.compile(r"\d+(\s*(?:/|of)\s*)\d+")
+_OF_TOTAL = re.compile(r"(?<!\d)\d++(\s*+(?:/|of)\s*)\d+")
 _OPEN_BOX = re.compile(r"^(\s*(?:[-*+]|\d+[.)])\s+\[) (\])")
 _TICKED_BOX = re.compile(_OPEN_BOX.pattern.replace(" (", "x("))
 

@@ -34,7 +34,7 @@ _SEPARATED = pattern(rf"\s*(?:$|[-–—:|,.(\[{values.SYMBOLS}])")
 # "2-3" and "2 and 3" are several phases, "2..x" is none. "2nd pass" and "3D models" are names.
 _RANGE = r"(?:and|to|or|und|bis|oder|et|ou|y|o|e|i|и|do|til|thru|vs|plus|x)"
 _IS_RANGE = pattern(
-    rf"\.[0-9.]|[/%?]|\s*[-–—:+&,]\s*#?[0-9]|\s+(?:{_RANGE})\s+#?[0-9]|\s+(?:and|to|or|through)\s|\s*[&+]",
+    rf"\.[0-9.]|[/%?]|:[0-9]|\s*[-–—][0-9]|\s*[+&,]\s*#?[0-9]|\s+(?:{_RANGE})\s+#?[0-9]|\s+(?:and|to|or|through)\s|\s*[&+]",
     re.IGNORECASE,
 )
 _UNREADABLE = pattern(

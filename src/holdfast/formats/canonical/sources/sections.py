@@ -87,6 +87,8 @@ class Section:
             self._read_box(line)
         elif line.level or (not line.item and _LABEL.match(line.text)):
             self._turn(line)
+        elif not line.item:
+            self.over = None
 
     def _turn(self, line: Line) -> None:
         """A heading or a label inside: what follows may be criteria, or for later."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, cast
 
-from holdfast.formats.canonical.sources import statuses
+from holdfast.formats.canonical.sources import statuses, values
 from holdfast.formats.canonical.sources.phase_marks import (
     number_of,
     numbered,
@@ -27,7 +27,7 @@ from holdfast.patterns import pattern
 
 _BEGINS = f"-–—:|([：（{''.join(SIGNS)}"  # what may stand between a number and a name
 _BARE = pattern(
-    r"(?:(?P<number>[0-9]{1,4})(?P<part>(?:\.[0-9]{1,4})+)?\s*(?:[.:)）、–—-]\s*|(?<=\.[0-9])\s+)"
+    rf"{values.DECORATION}(?:(?P<number>[0-9]{{1,4}})(?P<part>(?:\.[0-9]{{1,4}})+)?\s*(?:[.:)）、–—-]\s*|(?<=\.[0-9])\s+)"
     r"|(?P<han>[一二三四五六七八九十])、\s*)(?P<name>.*)"
 )
 _SUMMARY = pattern(
@@ -57,7 +57,8 @@ class Start(NamedTuple):
 
 def start_of(title: str) -> Start | None:
     """The phase that a title names by a noun or a code and its number."""
-    found = numbered(title)
+    outer = _BARE.match(title)  # "3. Phase 2: Build"
+    found = (outer and numbered(outer["name"])) or numbered(title)
     if found is None or (found.noun in CODES["step"] and not found.counted.startswith("0")):
         return None
     rest = found.rest.lstrip("*_`")
@@ -204,7 +205,7 @@ def numbered_headings(lines: list[Line]) -> Iterator[tuple[Line, Start]]:
             continue
         if line.level <= announced:
             announced = 0
-        match = _BARE.match(plain_digits(line.text).lstrip("*_` " + "".join(SIGNS) + "\ufe0f"))
+        match = _BARE.match(plain_digits(line.text))
         if match is None or IS_NO_WORK.match(match["name"]):
             announced = announced or (line.level if _ANNOUNCES.fullmatch(line.text) else 0)
             continue

@@ -140,7 +140,9 @@ def status_of(value: str) -> Word | None:
 
 def part_status(value: str) -> Word | None:
     """The status of one phase, where a sign decides before any words that do not contradict it."""
-    return status_of(value) or first_status(value)
+    if word := status_of(value):
+        return word
+    return None if is_choice(value) or _GOES_ON.search(value) else first_status(value)
 
 
 def speaks_of_running(text: str, start: int = 0) -> bool:
@@ -158,7 +160,7 @@ def is_choice(value: str) -> bool:
 
 def first_status(value: str) -> Word | None:
     """The status that a value begins with, whatever it goes on to say."""
-    _, sign, word, _ = _beginning(value)
+    _, sign, word, _ = _beginning(ARROW.split(value)[-1])
     return word or sign
 
 
@@ -177,6 +179,8 @@ def split_status(title: str) -> tuple[str, Word | None]:
     closed = title.endswith((")", "]", "）", "】"))
     undated = _undated(title)
     cuts = {undated.rfind(mark) for mark in (*_BETWEEN, *SIGNS, *("([（【" if closed else ""))}
+    if arrow := ARROW.search(undated):
+        cuts |= {undated.rfind(mark, 0, arrow.start()) for mark in (*_BETWEEN, *SIGNS)}
     for cut in sorted(cuts):
         tail = title[cut:].lstrip(f"{SEPARATORS}{MARKS}")
         is_bracketed = tail.startswith(("(", "[", "（", "【"))
