@@ -14,15 +14,12 @@ import glob
 import itertools
 import os
 import re
-import stat
 from collections.abc import Iterator
 from functools import cache
 
 from holdfast.errors import AnyPath
 from holdfast.files import fingerprints
 from holdfast.files.regular import entries, has_something, read_file
-
-_MOST_LINKS = 40  # on the way to one path, as Linux has it
 
 
 class Inputs:
@@ -112,7 +109,7 @@ class RecordedInputs(Inputs):
     def __init__(self) -> None:
         self.seen: dict[str, tuple[bool, fingerprints.Fingerprint]] = {}
         self.untrackable = False
-        self._resolved: dict[str, str] = {}
+        self._ways: set[str] = set()
 
     def note(self, path: AnyPath, *, listed: bool = False) -> None:
         name = os.path.join(os.getcwd(), os.fsdecode(path))
@@ -134,25 +131,17 @@ class RecordedInputs(Inputs):
             self.note(link)
 
     def note_way(self, path: AnyPath) -> None:
-        self._resolve(os.path.join(os.getcwd(), os.fsdecode(path)), _MOST_LINKS)
-
-    def _resolve(self, path: str, most: int) -> str:
-        """Resolve *path* like `os.path.realpath`, and record every path that this looks at."""
-        if path in self._resolved or not most:
-            return self._resolved.get(path, path)
-        parent, name = os.path.split(path)
-        if parent == path:
-            return path
-        folder = self._resolve(parent, most)
-        real = os.path.normpath(os.path.join(folder, name))
-        self.note(real)
-        try:
-            if stat.S_ISLNK(os.lstat(real).st_mode):
-                real = self._resolve(os.path.join(folder, os.readlink(real)), most - 1)
-        except (OSError, ValueError):
-            pass  # nothing lies there, which is noted
-        self._resolved[path] = real
-        return real
+        name = os.path.join(os.getcwd(), os.fsdecode(path))
+        ways = [name]
+        with contextlib.suppress(OSError, ValueError):  # a link that is none any more; a NUL
+            ways.append(os.path.realpath(name))
+        # A link on the way has the fingerprint of what it leads to as well, through however many others.
+        for way in ways:
+            part = way
+            while part not in self._ways:
+                self._ways.add(part)
+                self.note(part)
+                part = os.path.dirname(part)
 
     def cannot_track(self) -> None:
         self.untrackable = True
