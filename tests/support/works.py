@@ -150,7 +150,7 @@ WORKS: dict[str, list[Work]] = {
         Work("checkpoint", ["orchestrate", "checkpoint"], _RUN),
         Work(
             "restore",
-            ["orchestrate", "restore", "--yes"],
+            ["orchestrate", "restore"],
             [*_RUN, ["orchestrate", "task-done"]],
         ),
         Work("archive", ["orchestrate", "archive"], [*_RUN, ["orchestrate", "fail", "stuck"]]),
