@@ -63,7 +63,7 @@ def feature_meant(app: App, view: ProjectView, name: str | None, *, ended: bool 
     except NoSuchWorkflow:
         found = FORMAT.look(view.place)
         last = max(found.entries, key=lambda each: each.changed_at, default=None) if ended else None
-        slugs = [*(folder.name for folder in found.lost), *([last.slug] if last else [])]
+        slugs = [*(folder.name for folder in files.lost(found)), *([last.slug] if last else [])]
         slug = next((slug for slug in slugs if name in {None, slug}), "")
         if not slug:
             raise

@@ -116,11 +116,11 @@ def test_each_required_field_is_missed(where: str, kind: str, rest: str) -> None
 @pytest.mark.parametrize(
     ("where", "value", "expected"),
     [
-        ("orchestrator.current_task", "3 of 5", "task/tasks of the phase, such as 3/5"),
+        ("orchestrator.current_task", "third of five", "task/tasks of the phase, such as 3/5"),
         ("orchestrator.current_task", "6/5", "expected at most as many as there are"),
         ("orchestrator.current_phase", 4, "expected at most 3, since phases count from 0"),
-        ("safety_bounds.max_cost", "10", "an amount, such as $10 or $0.75"),
-        ("safety_bounds.max_time", "2 hours", "a duration, such as 2h or 0h 34m 8s"),
+        ("safety_bounds.max_cost", "ten", "an amount, such as $10 or $0.75"),
+        ("safety_bounds.max_time", "a while", "a duration, such as 2h or 0h 34m 8s"),
         ("completed_tasks.*.success_criteria_met", {"tested": "yes"}, "true or false"),
         ("completed_tasks.*.files_modified", [1], "expected a text, found 1"),
         ("pending_tasks.*.task", "1.1", "expected one that is not completed, found '1.1'"),

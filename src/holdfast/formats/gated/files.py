@@ -246,21 +246,10 @@ class Feature:
         return file.state if isinstance(file, LoadedFile) else None
 
 
-class FoundFeatures(Found[Feature]):
-    """All features below workflow/."""
-
-    def add(self, entry: Feature | Unusable) -> None:
-        super().add(entry)
-        if isinstance(entry, Feature):
-            # A status.json that is missing is made by the next command; until then a caution tells it.
-            there = (file for file in entry.statuses.values() if not is_missing(file))
-            self.unusable += [file for file in there if isinstance(file, Unusable)]
-
-    @property
-    def lost(self) -> list[Path]:
-        """The folders of features whose workflow-state.json cannot be used."""
-        ours = (file.path for file in self.unusable if file.is_ours)
-        return [path.parent for path in ours if path.name == STATE]
+def lost(found: Found[Feature]) -> list[Path]:
+    """The folders of features whose workflow-state.json cannot be used."""
+    ours = (file.path for file in found.unusable if file.is_ours)
+    return [path.parent for path in ours if path.name == STATE]
 
 
 def read(store: Store, folder: Path) -> Feature:

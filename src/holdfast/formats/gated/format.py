@@ -26,10 +26,10 @@ from holdfast.files.store import LARGEST, Store
 from holdfast.files.together import Change
 from holdfast.formats.engine.document import encoded, iso_time, moment, objections
 from holdfast.formats.engine.format import Changed, StateFormat
-from holdfast.formats.engine.loading import LoadedFile, Unusable
+from holdfast.formats.engine.loading import Found, LoadedFile, Unusable
 from holdfast.formats.engine.workflow import Briefing, Place, Standing, Workflow
 from holdfast.formats.gated import briefing, files, moves
-from holdfast.formats.gated.files import Feature, FoundFeatures
+from holdfast.formats.gated.files import Feature
 from holdfast.formats.gated.machine import Content, contradictions
 from holdfast.formats.gated.model import PHASES, State, StatusFile, has_status_shape
 from holdfast.formats.gated.reviews import Review
@@ -38,7 +38,7 @@ from holdfast.text.plaintext import one_line
 Move: TypeAlias = Callable[[Content, str], Content]
 
 
-class Gated(StateFormat[Content, Feature, FoundFeatures]):
+class Gated(StateFormat[Content, Feature, Found[Feature]]):
     """See docs/formats/gated.md."""
 
     name = files.NAME
@@ -47,7 +47,6 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
     group = "gate"
     restored_with = "cp {kept} {path}, then holdfast gate reconcile"
     kind = files.STATE_KIND
-    found_type = FoundFeatures
     required: ClassVar = {
         "feature": "the slug of the feature",
         "current_phase": "a valid phase name",
@@ -70,6 +69,14 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
     def units(self, store: Store) -> Iterable[Path]:
         return files.folders(store)
 
+    def entries(self, place: Place) -> Iterator[Feature | Unusable]:
+        for entry in super().entries(place):
+            yield entry
+            for file in entry.statuses.values() if isinstance(entry, Feature) else ():
+                # One that is missing is made by the next command; until then a caution tells it.
+                if isinstance(file, Unusable) and not files.is_missing(file):
+                    yield file
+
     def read(self, store: Store, path: Path) -> Feature | Unusable:
         feature = files.read(store, path)
         main = feature.main
@@ -82,24 +89,24 @@ class Gated(StateFormat[Content, Feature, FoundFeatures]):
     def files(self, entry: Feature) -> Sequence[LoadedFile[Any]]:
         return entry.loaded
 
-    def to_copy(self, found: FoundFeatures) -> Iterable[LoadedFile[Any]]:
+    def to_copy(self, found: Found[Feature]) -> Iterable[LoadedFile[Any]]:
         store, kept = found.place.store, [*super().to_copy(found)]
-        for folder in found.lost:  # recovery needs what is left of them, and nothing odd
+        for folder in files.lost(found):  # recovery needs what is left of them, and nothing odd
             kept += files.read(store, folder).loaded
         return [file for file in kept if not file.odd]
 
-    def has_gone(self, found: FoundFeatures) -> Callable[[str], bool]:
+    def has_gone(self, found: Found[Feature]) -> Callable[[str], bool]:
         # A single missing file is to come back; the copies go with the folder of the feature.
         store, root = found.place.store, found.place.root
         return lambda path: (
             not store.inputs.is_dir(root.joinpath(*Path(path).relative_to(root).parts[:2]))
         )
 
-    def notes(self, found: FoundFeatures) -> list[str]:
+    def notes(self, found: Found[Feature]) -> list[str]:
         return [
             *(
                 f"What can be rebuilt from the files of {folder.name!r}: holdfast gate recover"
-                for folder in found.lost
+                for folder in files.lost(found)
             ),
             *_on_other_branches(found.place),
         ]

@@ -93,17 +93,6 @@ class PhaseSummary(_Phase, Open):
     escalation_reason: str | None = None
 
 
-def is_escalation(entry: Any) -> bool:
-    """Whether an entry of escalations[] has our shape; the document does not define any.
-
-    "resolved" is null while it is open; "by" is "guidance", "override", or who resolved it.
-    """
-    match entry:
-        case {"phase": str(phase), "reason": str(), "raised": _}:
-            return phase in PHASES and isinstance(entry.get("by"), str | None)
-    return False
-
-
 class State(Document):
     """workflow-state.json: the primary source of truth."""
 
@@ -165,14 +154,14 @@ class State(Document):
         return "escalated" if self.status == "escalated" else self.phase.status
 
     def is_open(self, entry: Any) -> bool:
-        """Whether *entry* is an unresolved escalation of the current phase."""
-        ours = is_escalation(entry) and entry["phase"] == self.current_phase
-        return ours and entry.get("resolved") is None
+        """Whether *entry* is an unresolved escalation of the current phase, as `escalate` adds them."""
+        ours = isinstance(entry, dict) and entry.keys() >= {"phase", "reason", "raised"}
+        return ours and entry["phase"] == self.current_phase and entry.get("resolved") is None
 
     @property
     def escalation_reason(self) -> str | None:
         """Why the current phase is escalated, as far as anything tells."""
-        reasons = [entry["reason"] for entry in self.escalations if self.is_open(entry)]
+        reasons = [str(entry["reason"]) for entry in self.escalations if self.is_open(entry)]
         return self.phase.escalation_reason or (reasons[-1] if reasons else None)
 
     @property
@@ -182,7 +171,7 @@ class State(Document):
         return max((at for time in times if (at := moment(time))), default=None)
 
     def escalate(self, reason: str | None, at: str) -> None:
-        """Add an open escalation of the current phase."""
+        """Add an open escalation of the current phase; "by" will be who or what resolved it."""
         entry = {"phase": self.current_phase, "reason": reason, "raised": at}
         self.escalations = [*self.escalations, {**entry, "resolved": None, "by": None}]
 

@@ -8,10 +8,10 @@ another kind of agent or conflict is kept as it stands.
     money    = "$" digits [ "." digits ]                      $10, $0.75, $1,250.50
     duration = [ N "d" ] [ N "h" ] [ N "m" ] [ N "s" ]         2h, 0h 34m 8s, 15m 23s, 90m, 1d 2h
 
-Money is written in US dollars, with or without commas between thousands, and with up to six decimals. A duration
-has at least one of its parts, each once and in this order, with a space between them; a part may exceed
-the next larger one (90m). That is what `inspect` asks for. What people write is read, too: "10", "10 EUR"
-and "US$ 10", whatever the currency; "2 hours", "1h30m" and "1.5h"; a task's id as the current task.
+Money is in US dollars, with or without commas between thousands, and with up to six decimals. A duration has at
+least one of its parts, each once and in this order; a part may exceed the next larger one (90m). What people
+write is read, too: "10", "10 EUR" and "US$ 10", whatever the currency; "2 hours", "1h30m" and "1.5h"; a task's id
+as the current task.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from decimal import Decimal
 from pathlib import PurePath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo
+from pydantic import AfterValidator, Field, PrivateAttr
 
 from holdfast.formats.engine.document import (
-    EXACT,
     Document,
     Open,
     Texts,
@@ -67,14 +66,14 @@ _DURATION = re.compile(
     + "".join(rf"(?:([0-9]{{1,9}}(?:\.[0-9]{{1,6}})?) ?{unit}[ ,]*)?" for unit in _UNITS),
     re.IGNORECASE | re.ASCII,
 )
-_SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_SECONDS = (86_400, 3_600, 60, 1)
 _LONGEST = timedelta(days=36_500)
 
 
-def parse_money(text: str, *, exactly: bool = False) -> Decimal:
-    """The amount in *text*, or ValueError; *exactly* takes only what the document writes."""
+def parse_money(text: str) -> Decimal:
+    """The amount in *text*, or ValueError."""
     found = _MONEY.fullmatch(text.strip())
-    if not found or (exactly and text != f"${found[1]}{found[2] or ''}"):
+    if not found:
         raise ValueError(MONEY)
     return Decimal(found[1].replace(",", "") + (found[2] or ""))
 
@@ -86,14 +85,13 @@ def format_money(amount: Decimal) -> str:
     return f"${whole}.{cents:0<2}" if cents else f"${whole}"
 
 
-def parse_duration(text: str, *, exactly: bool = False) -> timedelta:
-    """The time in *text*, in whole seconds, or ValueError; *exactly* as above."""
+def parse_duration(text: str) -> timedelta:
+    """The time in *text*, in whole seconds, or ValueError."""
     found = _DURATION.fullmatch(text.strip())
-    parts = dict(zip(_SECONDS, found.groups(), strict=True)) if found else {}
-    written = " ".join(f"{number}{unit}" for unit, number in parts.items() if number)
-    if not found or (exactly and (text != written or "." in text)):
+    if not found:
         raise ValueError(DURATION)
-    seconds = sum(Decimal(number) * _SECONDS[unit] for unit, number in parts.items() if number)
+    parts = zip(found.groups(), _SECONDS, strict=True)
+    seconds = sum(Decimal(number) * unit for number, unit in parts if number)
     if seconds > Decimal(_LONGEST.total_seconds()):
         raise ValueError(f"{DURATION}, of at most {_LONGEST.days} days")
     return timedelta(seconds=int(seconds))
@@ -116,19 +114,19 @@ def format_limit(time: timedelta) -> str:
     return " ".join(parts) or "0s"
 
 
-def _progress(text: str, *, exactly: bool) -> None:
-    if not _PROGRESS.fullmatch(text) or (exactly and not text.replace("/", "").isdigit()):
-        raise ValueError(PROGRESS)
+def _checked(parse: Callable[[str], object]) -> AfterValidator:
+    """Text that *parse* can read."""
 
-
-def _checked(parse: Callable[..., object]) -> AfterValidator:
-    """Text that *parse* can read; what `inspect` reads has to be exactly as the document writes it."""
-
-    def check(value: str, info: ValidationInfo) -> str:
-        parse(value, exactly=info.context == EXACT)
+    def check(value: str) -> str:
+        parse(value)
         return value
 
     return AfterValidator(check)
+
+
+def _progress(text: str) -> None:
+    if not _PROGRESS.fullmatch(text):
+        raise ValueError(PROGRESS)
 
 
 Count = Annotated[int, Field(ge=0)]
