@@ -36,7 +36,8 @@ NAMES = (
     "05-documentation",
 )
 ALL_FILES = ("workflow-state.json", *(f"{name}/status.json" for name in NAMES))
-MOVES = {move.words: move.step for move in gate.MOVES}
+# `reconcile` is none of the machine's: every move begins with it.
+MOVES = {move.words: move.step for move in gate.MOVES if move.words != "reconcile"}
 AT = "2026-02-27T10:00:00Z"
 
 
