@@ -152,6 +152,8 @@ def test_agents(project: Project, compaction_cycle: Compactions) -> None:
         assert "silent, to be looked for before it is dispatched again: task-executor on" in told
         assert told.count("last sign of life 40 minutes ago") == 1
     orchestrate(project, "agent", "done", "--task", "2.1")
+    orchestrate(project, "agent", "start", "task-executor", "--task", "2.1")  # again
+    orchestrate(project, "agent", "done", "--task", "2.1")
     orchestrate(project, "agent", "done")
     assert state(project)["active_agents"] == []
 
