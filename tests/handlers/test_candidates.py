@@ -352,7 +352,7 @@ def test_the_next_phase_of_a_plan_without_phases(holdfast_project: Project) -> N
     done = holdfast_project.run("phase", "next", check=False)
     assert done.returncode == 1
     assert "no phases are known of 'Shop'" in done.stderr
-    assert "Write them into PLAN.md as `## Phase 1: Name`" in done.stderr
+    assert "write them into PLAN.md as `## Phase 1: Name`" in done.stderr
     holdfast_project.run("phase", "next", "--total", "3")
     assert status(holdfast_project)["workflow"]["briefing"]["phase"] == 2
     assert "phase 3/3" in holdfast_project.run("phase", "next").stdout
