@@ -68,7 +68,7 @@ def worked(place: Place) -> Recording:
             printed = list(session.printed)
         with place.session(stand_in, session.id) as session:
             session.say(RESUMED)
-    notes = {"states": states(place), "log": place.holdfast("log", "--last", "1000")}
+    notes = {"states": states(place), "log": place.holdfast("log", "--hooks", "--last", "1000")}
     return Recording(stand_in.requests, [], printed, notes)
 
 
