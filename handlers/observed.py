@@ -1,6 +1,6 @@
 """What a session was seen doing: files opened and changed, checks, tasks and subagents. And FileChanged.
 
-It only takes note; what is noted is folded in later. An edit of what declares a workflow goes into the state at once, so
+It only takes note; what is noted is read when somebody asks. An edit of what declares a workflow goes into the state at once, so
 that nothing is lost even where PreCompact never runs; and a session that changes a state or its markdown works on that.
 The client tells of such an edit by FileChanged, but does not see every file appear that it was asked to watch.
 
