@@ -270,11 +270,9 @@ def _reading(state: State, place: Place) -> Iterator[str]:
     is_missing_path = about and place.store.holds(place.root / about) and PurePath(about).suffix
     yield from [*_in_project(about, place)] or ([f"@{about}"] if is_missing_path else [])
     for feature in context.folder_features if context.folder_mode else ():
-        named = isinstance(feature, dict)
-        path = feature.get("file") or feature.get("path") if named else feature
         # Some write them relative to the folder.
-        within = f"{context.folder_path}/{path}"
-        yield from [*_in_project(path, place)] or _in_project(within, place)
+        within = f"{context.folder_path}/{feature}"
+        yield from [*_in_project(feature, place)] or _in_project(within, place)
 
 
 def _in_project(path: object, place: Place) -> Iterator[str]:
