@@ -223,6 +223,3 @@ class Phase:
             open_items=still_open,
             open_lines=tuple(line.number for line in lines),
         )
-
-    def line(self, word: Word) -> Line:
-        return next(section.worded for section in self.sections if section.word == word)
