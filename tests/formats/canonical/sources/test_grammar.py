@@ -210,7 +210,7 @@ def test_files_to_read_are_not_left_out_in_silence(plan: Callable[[str], Looked]
     """602 declared files became 100, and nobody was told."""
     files = "\n".join(f"- docs/{number}.md" for number in range(602))
     looked = plan(f"# X\n\nStatus: active\n\nIts phases:\n\n## Required Reading\n{files}\n")
-    assert "602 files to read are declared, the first 100 count" in looked.trouble
+    assert "602 files to read are declared, the first 200 count" in looked.trouble
 
 
 def test_a_record_of_a_decision_is_no_context(plan: Callable[[str], Looked]) -> None:

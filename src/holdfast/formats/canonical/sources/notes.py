@@ -28,7 +28,6 @@ _BELOW = {"status", "phase", "next", "next list", "gate"}
 _LISTED = {"next", "next list", "gate"}  # below a label that is no heading, their value is an item
 _OVER_TITLE = pattern(r"\b(?:completed|done|finished|past|previous)\b", re.IGNORECASE)
 _LONGEST_NAME = 100
-_MOST_PATHS = 100
 
 _PAIR = pattern(
     rf"[{values.MARKS}]*+(?P<key>[^\W\d][\w.-]*+(?: [\w.-]++){{0,2}}+)[{values.MARKS}]*+\s*+[:=](?!//)(?P<value>.*)",
@@ -126,16 +125,16 @@ class Stated:
     def too_many(self) -> str | None:
         """That more files are declared than count."""
         listed = len(set(self.front_reading or self.listed))
-        if listed <= _MOST_PATHS:
+        if listed <= values.MOST_ITEMS:
             return None
-        return f"{listed} files to read are declared, the first {_MOST_PATHS} count"
+        return f"{listed} files to read are declared, the first {values.MOST_ITEMS} count"
 
     def declared(
         self, said: Declaration, name: str, word: Word | None, reading: Iterable[str]
     ) -> Declaration:
         """*said* with what files of both kinds declare in the same way."""
         workflow_type, is_guess = self._type(name)
-        paths = tuple(f"@{path}" for path in values.unique(reading, _MOST_PATHS))
+        paths = tuple(f"@{path}" for path in values.unique(reading))
         return said._replace(
             workflow=name or None,
             workflow_type=workflow_type,
