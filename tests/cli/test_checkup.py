@@ -498,7 +498,7 @@ def test_nothing_is_registered(patient: Patient) -> None:
     patient.settings.unlink()
     found = patient.only()
     assert found["what"] == "no settings register Holdfast"
-    patient.do(found["fix"])
+    patient.do(f"{found['fix']} --yes")  # which asks on a terminal
     assert patient.found() == []
 
 

@@ -275,7 +275,7 @@ def test_each_offer_is_a_question(shop: Project) -> None:
     """Yes, no, Enter for yes; after rubbish it asks again. All that is written is written at the end."""
     shown, code = asked(shop, "y\n", "perhaps\n", "n\n", "\n", "n\n", "yes\n")
     assert code == 0
-    assert "Register 25 hooks?" in shown
+    assert "Register the hooks that save and restore workflows?" in shown
     assert "invalid input" in shown
     assert shown.rindex("[Y/n]") < shown.index("Registered 25 hooks")
     assert states(shop) == {

@@ -105,7 +105,7 @@ def test_install_twice_and_uninstall(scope: str, holdfast_project: Project, run:
     before = file.read_bytes()
     done = run("install", "--scope", scope)
     assert done.returncode == 0, done.stderr
-    assert "Running sessions load them within seconds" in done.stdout
+    assert "Running sessions load the hooks within seconds" in done.stdout
     copy = Path(done.stdout.split("backup of the previous file: ")[1].splitlines()[0])
     assert copy.read_bytes() == before
     assert holdfast_project.home / ".local/state/holdfast" in copy.parents
@@ -531,7 +531,11 @@ def test_the_whole_path_is_written_except_where_others_do_not_have_it(
 ) -> None:
     """In the project's settings the name, which has to be on the PATH."""
     for scope in ("user", "local"):
-        assert "on the PATH" not in run("install", "--scope", scope, PATH=os.defpath).stderr
+        told = run("install", "--scope", scope, PATH=os.defpath).stderr
+        assert "do nothing" not in told
+        assert "`holdfast` is not on the PATH: agents are told to run it" in told
+        checked = run("doctor", PATH=os.defpath).stdout.split()  # said that nothing is wrong
+        assert "note command `holdfast` is not on the PATH" in " ".join(checked)
         file = settings(holdfast_project, scope)
         assert file.read_text(encoding="utf-8") == registration.text(
             registration.hooks(Program(str(SCRIPT)))

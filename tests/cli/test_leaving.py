@@ -113,17 +113,20 @@ def test_nothing_was_removed_is_said_where_every_answer_was_no(
     assert files(project) == before
 
 
-def test_a_project_where_only_commands_ran_is_not_said_to_be_clean(
-    holdfast_project: Project, tmp_path: Path
+@pytest.mark.parametrize("command", [["follow", "PLAN.md"], ["simulate"]])
+def test_a_project_where_only_commands_ran_was_not_known(
+    command: list[str], holdfast_project: Project, tmp_path: Path
 ) -> None:
-    """Purge does not know it, and said that there was nothing of Holdfast."""
-    holdfast_project.run("start", "Alive", "--phases", "A,B")
+    """Purge said that there was nothing of Holdfast."""
+    running = "Status: In Progress\n" if command == ["simulate"] else ""
+    holdfast_project.write("PLAN.md", f"# Shop\n{running}## Phase 1: A\n- [ ] a\n## Phase 2: B\n")
+    holdfast_project.run(*command)
+    assert len(holdfast_project.state_files()) == 1
     (tmp_path / "elsewhere").mkdir()
     done = holdfast_project.run("uninstall", "--purge", "--yes", cwd=tmp_path / "elsewhere")
-    assert "in others, run `holdfast uninstall --purge` there" in done.stdout
-    assert len(holdfast_project.state_files()) == 1
-    holdfast_project.run("uninstall", "--purge", "--yes")
-    assert holdfast_project.state_files() == []
+    assert "A project that was moved is not known" in done.stdout
+    assert not (holdfast_project.root / "untracked").exists()
+    assert not (holdfast_project.root / ".claude").exists()
 
 
 def test_what_others_have_too_stays(
@@ -165,9 +168,8 @@ def test_what_cannot_be_removed_is_said_and_the_rest_goes(
     assert (done.returncode, str(ours) in done.stderr) == (1, True)
     assert "Traceback" not in done.stderr
     backups = project.root.parent / "theirs, 1" / "backups"  # the settings were restored from there
-    assert [(path, path.lstat().st_mtime_ns) for path, _ in before if path != backups] == [
-        pair for pair in before if pair[0] != backups
-    ]
+    others = [pair for pair in before if not pair[0].is_relative_to(backups)]
+    assert [(path, path.lstat().st_mtime_ns) for path, _ in others] == others
     assert "SKILL.md" not in {path.name for path in project.home.rglob("*")}
 
 

@@ -149,7 +149,7 @@ def test_a_plan_that_lacks_phases_is_not_told_to_say_that_it_runs(
     holdfast_project.write("PLAN.md", "# Shop\n\nStatus: in progress\n\n## Cart\nwords\n")
     change = explained(holdfast_project, "PLAN.md")["change"]
     assert change.startswith("add phases as headings")
-    assert change.endswith("or holdfast follow PLAN.md")
+    assert change.endswith("or `holdfast follow PLAN.md`")
 
 
 def test_front_matter_that_cannot_be_read_is_named_on_its_line(holdfast_project: Project) -> None:

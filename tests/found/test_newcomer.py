@@ -142,3 +142,67 @@ def test_undo_says_where_ticks_stay(holdfast_project: Project) -> None:
     project.run("remind", "x")
     assert "PLAN.md" not in project.run("undo").stdout
     assert "[x] Hook up" in path.read_text("utf-8")
+
+
+def test_set_up_in_two_steps_left_an_empty_settings_file(holdfast_project: Project) -> None:
+    """What the second step copied had our own hooks in it already."""
+    project = holdfast_project
+    file = project.home / ".claude/settings.json"
+    for only in ("permission", "hooks", "statusline"):
+        project.run("init", "--yes", "--only", only)
+    assert file.exists()
+    project.run("uninstall")
+    assert not file.exists()
+
+
+def test_follow_named_a_ground_that_it_ignores(holdfast_project: Project) -> None:
+    """The status; what was missing was work. And `init` offered to follow a plan without any."""
+    project = holdfast_project
+    project.write("PLAN.md", "# Shop\n\n- Cart\n")
+    refused = project.run("follow", "PLAN.md", check=False).stderr
+    assert "there are no phases or boxes" in refused
+    project.write("PLAN.md", "# Shop\n\nStatus: In Progress\n\n- Cart\n")
+    shown = project.run("init").stdout
+    assert "it looks like a plan (in progress, but without phases or boxes)" in shown
+    assert "  follow " not in shown
+
+
+def test_a_status_with_a_typo_was_passed_over(holdfast_project: Project) -> None:
+    """It said to add the line that is there."""
+    holdfast_project.write("PLAN.md", "# Shop\n\nStatus: in progres\n\n- [x] a\n- [ ] b\n")
+    shown = holdfast_project.run("init").stdout
+    assert "To have it followed: change line 3 to `Status: In Progress`, or `holdfast fo" in shown
+    assert "The workflow would be: Shop" in shown
+
+
+@pytest.mark.parametrize("command", [["phase", "next"], ["remind", "x"], ["complete"], ["next"]])
+def test_a_command_without_a_workflow_led_past_what_is_there(
+    command: list[str], holdfast_project: Project
+) -> None:
+    """To `start`, where a plan only has to be followed, or the last workflow has ended."""
+    project = holdfast_project
+    project.write("PLAN.md", "# Shop\n\n- [x] a\n- [ ] b\n")
+    assert "`holdfast follow PLAN.md`" in project.run(*command, check=False).stderr
+    project.run("follow", "PLAN.md")
+    assert "it is the only active one: PLAN.md declares it" in project.run("status").stdout
+    project.run("complete")
+    refused = project.run(*command, check=False).stderr
+    assert "'Shop' was completed on " in refused
+    assert "`holdfast resume Shop` takes it up again" in refused
+
+
+def test_what_remains_the_current_workflow_was_unsaid(holdfast_project: Project) -> None:
+    """A second plan was followed or begun, and another one stayed the chosen one."""
+    project = holdfast_project
+    project.declare("Export")
+    project.write("PLAN.md", "# Shop\n\n- [x] a\n- [ ] b\n")
+    still = "Still current: 'Export'."
+    assert still in project.run("init", "--yes", "--only", "follow").stdout
+    assert still in project.run("init", "--plan", "--name", "Cart", "--phases", "A,B").stdout
+
+
+def test_simulate_was_noted_as_a_hook_of_the_client(holdfast_project: Project) -> None:
+    """`status` named PreCompact, and `log` said that no hook has run."""
+    holdfast_project.declare("Export")
+    holdfast_project.run("simulate")
+    assert "by `holdfast simulate`" in holdfast_project.run("status").stdout

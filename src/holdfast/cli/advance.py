@@ -20,6 +20,7 @@ from holdfast.cli.app import (
     phase_names,
     say,
     say_aside,
+    still_current,
     take_up,
     warn_without_hooks,
     workflow_name,
@@ -142,9 +143,8 @@ def start(
         say_aside(f"this is your home folder; the workflow is saved in {root / files.FOLDER}")
     _tell(view, known, "started", f"kept in {known.path}", *_troubles(view, written))
     warn_without_hooks(app.surroundings)
-    chosen = app.look(stay=False).choice().chosen
-    if chosen and chosen.key != known.key:
-        say(f"  Still current: {chosen.name!r}. Select this one with -w {known.name!r}.")
+    for line in still_current(app.look(stay=False), FORMAT.workflow(view.place, known)):
+        say(line)
 
 
 @click.group()

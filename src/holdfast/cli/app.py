@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 from holdfast.agents.clients import CLAUDE, CLIENTS
 from holdfast.cli.terminal import can_ask, emit
 from holdfast.clock import Clock, iso
-from holdfast.config.project import AGENT_VARIABLES, Surroundings
+from holdfast.config.project import Surroundings
 from holdfast.errors import HoldfastError, IllegalMove, NoSuchWorkflow
 from holdfast.formats.engine.format import AnyFormat
 from holdfast.formats.engine.workflow import Workflow
@@ -36,8 +36,6 @@ from holdfast.workflows.sync import Project, ProjectView
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # one of click's
 
 _MOST_NAMED = 8
-# The variables by which agents give their shell its session.
-_SESSION_VARIABLES = ", ".join(agent.session for agent in AGENT_VARIABLES.values() if agent.session)
 
 
 class Failed(click.ClickException):
@@ -84,8 +82,7 @@ class App(Project):
             typed = one_line(shlex.join(["holdfast", *command]), 200)
             raise IllegalMove(
                 f"this shell belongs to no known session, so there is nothing to {purpose}",
-                hint=f"In Claude Code, type `!{typed}`. Otherwise run it in an agent's shell, which sets "
-                f"one of: {_SESSION_VARIABLES}.",
+                hint=f"In Claude Code, type `!{typed}`. For another agent, run it in the agent's shell.",
             )
         return self.surroundings.session
 
@@ -128,11 +125,11 @@ class App(Project):
             return finished
         if choice.chosen is None:
             group = named(format_name).group if format_name else ""
-            start = f"{group} start" if group else "start NAME"
             why = f"no {format_name} workflow is active" if group else choice.why
+            hint = f"Start one with `holdfast {group} start`" if group else _way_on(view)
             raise NoSuchWorkflow(
                 f"{why} in {view.root}",
-                hint=f"Start one with `holdfast {start}`; `holdfast why` explains what was found.",
+                hint=f"{hint}; `holdfast why` explains what was found.",
             )
         return choice.chosen
 
@@ -153,6 +150,17 @@ class App(Project):
                 hint=own if group else f"Edit its file: {workflow.briefing.state_path}",
             )
         return workflow
+
+
+def _way_on(view: ProjectView) -> str:
+    """What to do where no workflow is active: follow a plan, resume the last one, or start one."""
+    if view.candidates:
+        return str(view.candidates[0])
+    ended = ledger.load(view.place.store).finished.values()
+    if last := max(ended, key=lambda stone: stone.at, default=None):
+        resumed = one_line(shlex.join(["holdfast", "resume", last.name]))
+        return f"{last.name!r} was {last.how} on {last.at[:10]}: `{resumed}` takes it up again"
+    return "Start one with `holdfast start NAME`"
 
 
 def _near_file(path: Path) -> str:
@@ -289,6 +297,14 @@ def take_up(view: ProjectView, workflow: Workflow, verb: str, *details: str) -> 
         say(for_person(workflow.briefing, verb))
     for detail in details:
         say(f"  {one_line(detail)}")
+
+
+def still_current(view: ProjectView, workflow: Workflow) -> list[str]:
+    """Says that another workflow than *workflow* is the one that is chosen."""
+    chosen = view.choice().chosen
+    if chosen is None or chosen.key == workflow.key:
+        return []
+    return [f"  Still current: {chosen.name!r}. Select this one with -w {workflow.name!r}."]
 
 
 def workflow_name(*, required: bool = False, ended: bool = False) -> Decorator:

@@ -60,6 +60,7 @@ def simulate(
     if not as_json:
         warn_without_hooks(here)
     view = sync.survey(session, here, app.clock)
+    hooklog.note_project(view.place.user_folder, view.root)  # where the state is saved
     claims = sessions.others(here.state_dir, session, view.root)
     claims += [view.owned] if view.owned else []
     with tempfile.TemporaryDirectory(prefix="holdfast-simulate-") as folder:

@@ -15,7 +15,7 @@ import click
 
 from holdfast.agents.clients import CLAUDE, Scope
 from holdfast.cli import terminal
-from holdfast.cli.app import App, dump, json_option, pass_app, say, say_aside
+from holdfast.cli.app import App, dump, json_option, pass_app, say, say_aside, still_current
 from holdfast.cli.installer import (
     dry_run_option,
     refuse_what_was_not_asked_for,
@@ -31,6 +31,7 @@ from holdfast.cli.starterplan import start_plan
 from holdfast.cli.terminal import can_ask, put
 from holdfast.errors import HoldfastError
 from holdfast.formats.canonical.explaining import PASSED_OVER
+from holdfast.formats.canonical.sources.plan import NOTHING_TO_FOLLOW
 from holdfast.formats.engine.workflow import Workflow
 from holdfast.restoring import restore
 from holdfast.setup import clientsettings, installing
@@ -107,7 +108,7 @@ def init(
         changed = any(offer.state == "done" for offer in results.values())
         dump({"root": view.root, "plans": plans, "setup": facts, "changed": changed})
     else:
-        _conclude(offers, chosen)
+        _conclude(offers, chosen, was_asked=asks)
     click.get_current_context().exit(any(offer.state == "wrong" for offer in offers))
 
 
@@ -177,13 +178,15 @@ def _to_follow(app: App, view: ProjectView) -> Iterator[Offer]:
         yield Offer("follow", what, record, "not possible")
         return
     for plan in view.candidates:
+        if plan.why == NOTHING_TO_FOLLOW:
+            continue
         what = f"follow {one_line(plan.path)} ({one_line(plan.why, 120)})"
         yield Offer("follow", what, record, act=partial(_follow, app, view, plan.path))
 
 
 def _follow(app: App, view: ProjectView, path: str) -> str:
-    start_following(app, view, path)
-    return f"Following {one_line(path)}"
+    view, workflow = start_following(app, view, path)
+    return "\n".join([f"Following {one_line(path)}", *still_current(view, workflow)])
 
 
 # The questions and the work.
@@ -256,7 +259,7 @@ def _question(offer: Offer) -> str:
     return clean(f"{offer.what[0].upper()}{offer.what[1:]}?\n  {offer.path}")
 
 
-def _conclude(offers: Sequence[Offer], chosen: Sequence[Offer]) -> None:
+def _conclude(offers: Sequence[Offer], chosen: Sequence[Offer], *, was_asked: bool) -> None:
     left = [offer for offer in offers if offer.state == "open"]
     if any(offer.state == "wrong" for offer in offers):
         say_aside("repair what is wrong, and run the command again")
@@ -269,5 +272,7 @@ def _conclude(offers: Sequence[Offer], chosen: Sequence[Offer]) -> None:
     if not left:
         put("Nothing to do: nothing was changed.")
         return
-    put("Nothing was changed. To do all of it: holdfast init --yes")
-    put(f"To do one of them: holdfast init --yes --only {left[0].name}")
+    put("Nothing was changed.")
+    if not was_asked:
+        put("To do all of it: holdfast init --yes")
+        put(f"To do one of them: holdfast init --yes --only {left[0].name}")

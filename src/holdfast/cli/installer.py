@@ -33,7 +33,7 @@ scope_option = click.option(
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show the change without writing it.")
 
 
-yes_option = click.option("--yes", is_flag=True, help="Answer every question with yes.")
+yes_option = click.option("-y", "--yes", is_flag=True, help="Answer every question with yes.")
 
 
 @click.command()
@@ -114,10 +114,12 @@ def tell_what_comes_next(client: Client) -> None:
     if client.trust:
         say(f"Now {client.trust}.")
     if client is CLAUDE:  # it watches only folders that existed at its start
-        say("Running sessions load them within seconds, or after a restart if the folder is new.")
+        say("Running sessions load the hooks within seconds. If ~/.claude is new, restart them.")
     else:
         say("Restart running sessions.")
     say(f"Check that it works: {client.look}")
+    if client is CLAUDE:
+        say("See what a compaction would bring back: holdfast simulate")
 
 
 def left_alone(file: ClientSettings, by_hand: str) -> HoldfastError:
@@ -218,10 +220,7 @@ def _purge(app: App, *, yes: bool, dry_run: bool) -> None:
             stays = f"; it stays: {remnant.stays}" if remnant.stays else ""
             say(f"  {one_line(f'{remnant.path}: {remnant.what}{stays}', 600)}")
     groups = [group for group in groups if group.removable]
-    say(
-        "Only projects where hooks or agents ran are known; in others, run "
-        "`holdfast uninstall --purge` there."
-    )
+    say("A project that was moved is not known; there, run `holdfast uninstall --purge`.")
     if not groups:
         say("Nothing to do: nothing of Holdfast that is known could be removed.")
         return

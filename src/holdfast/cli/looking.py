@@ -231,7 +231,9 @@ def print_explanation(found: Mapping[str, Any]) -> None:
     if found["workflow"]:
         is_counted = found["phases"] and not has_ended  # it may have ended in another phase
         where = f", phase {found['phase']} of {found['phases']}" if is_counted else ""
-        terminal.line(f"Workflow: {one_line(found['workflow'])}{where}")
+        is_followed = found["verdict"] == "active"
+        label = "Workflow" if is_followed or has_ended else "The workflow would be"
+        terminal.line(f"{label}: {one_line(found['workflow'])}{where}")
 
 
 def print_line(line: Mapping[str, Any]) -> None:

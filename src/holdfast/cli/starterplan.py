@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from holdfast.cli.app import App, phase_names, say, take_up, warn_without_hooks
+from holdfast.cli.app import App, phase_names, say, still_current, take_up, warn_without_hooks
 from holdfast.cli.standing import start_following
 from holdfast.cli.terminal import can_ask
 from holdfast.errors import IllegalMove
@@ -49,6 +49,8 @@ def start_plan(app: App, name: str | None, phases: str | None) -> None:
     if workflow is None:  # a setting has plans lie elsewhere
         view, workflow = start_following(app, view, path)
     take_up(view, workflow, "started")
+    for line in still_current(app.look(stay=False), workflow):
+        say(line)
     warn_without_hooks(app.surroundings)
 
 

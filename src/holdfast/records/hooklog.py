@@ -39,6 +39,9 @@ def record(
     }
 
 
+ROOT = "root"  # the file in a project's folder that says where it lies
+
+
 def line(record: Mapping[str, Any], most: int = LONGEST_LINE) -> bytes:
     """The line for *record*, with as many reasons as fit into *most* bytes."""
     shortened, reasons = dict(record), list(record["why"])
@@ -73,6 +76,15 @@ def folder(state_dir: str, root: str) -> str:
     """Where the user's folder keeps what belongs to the project at *root*."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(root))[:40]
     return os.path.join(state_dir, "projects", f"{name}-{digest(os.fsencode(root))[:12]}")
+
+
+def note_project(folder: str | None, root: str) -> None:
+    """Have the project at *root*, whose *folder* it is, known where no hook has run yet."""
+    path = os.path.join(folder or "", ROOT)
+    with contextlib.suppress(OSError):
+        if folder and not os.path.exists(path):
+            atomic.make_private(folder)
+            atomic.replace_file(path, os.fsencode(root), mode=0o600)
 
 
 def path(state_dir: str, root: str) -> str:

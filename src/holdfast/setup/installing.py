@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.agents.clients import CLAUDE, Client
@@ -27,6 +26,8 @@ from holdfast.setup import clientsettings, extras, registration
 from holdfast.setup.clientsettings import HOOKS, ClientSettings
 
 _FRESH = "{}\n"
+_NO_FILE = b"null\n"  # a copy of no file: what no settings say
+
 _MODE = 0o644  # as the client makes its settings
 _LARGEST = 2 * 1024 * 1024
 
@@ -82,7 +83,7 @@ def taking_out(file: ClientSettings, state_dir: str | None) -> Change:
         raw = read_file(_copy_of(file, state_dir), _LARGEST)[0] if state_dir else None
     except StateUnreadable:
         raw = None
-    if raw is None:
+    if raw in {None, _NO_FILE}:
         return Change(file, without.raw if without.value else None)
     copy = file.holding(raw)
     # What a person had of the extras before us is in the copy, and comes back with it.
@@ -140,11 +141,10 @@ def install(change: Change, state_dir: str | None) -> str | None:
     before, copy = change.before, _copy_of(change.before, state_dir)
     had_ours = bool(before.hooks) or extras.are_in(before.value)
     with changing(copy):
-        if not before.exists:
-            Path(copy).unlink(missing_ok=True)  # it is of a file that has gone since
-        elif not (had_ours and os.path.exists(copy)):  # else it is of what was there before us
+        # Else the copy is of what was there before us.
+        if not (before.exists and had_ours and os.path.exists(copy)):
             make_private(os.path.dirname(copy))
-            replace_file(copy, before.raw, mode=0o600)
+            replace_file(copy, before.raw if before.exists else _NO_FILE, mode=0o600)
     _carry_out(change)
     return copy if before.exists else None
 

@@ -1,6 +1,6 @@
 """What `uninstall --purge` takes away: everything of ours in the home, and in each project that is known.
 
-Known are the projects that the log of hooks or the record of a session names, and the one around the current folder.
+Known are the projects that the log of hooks, a command or the record of a session names, and the one around the current folder.
 What git tracks is not taken away, for others have it as well. Nor is a workflow's state that another tool wrote. Those that
 are taken away, and the archive of those that ended, are first put into one file in the home.
 """
@@ -23,7 +23,7 @@ from holdfast.files import git, jsontext, ownjson
 from holdfast.files.regular import read_file, read_json
 from holdfast.files.store import LARGEST, PRIVATE, Store, changing, remove
 from holdfast.formats.canonical import files as canonical
-from holdfast.records import sessionlog
+from holdfast.records import hooklog, sessionlog
 from holdfast.setup import clientsettings, extras, installing, skill
 from holdfast.setup.registration import NAME, mapping, starts_us
 from holdfast.text.plaintext import counted
@@ -87,7 +87,7 @@ def archive(groups: list[Group], path: str) -> bool:
 
 
 def _projects(here: Surroundings) -> list[str]:
-    """The folders where hooks ran or sessions worked, and those around the current one."""
+    """The folders where hooks or commands ran or sessions worked, and those around the current one."""
     logs = _matching(here.state_dir, "projects", "*", "hook.jsonl*")
     roots = [
         str(record.get("root")) for path in logs for record in ownjson.read(path, _LARGEST_LOG)
@@ -95,6 +95,9 @@ def _projects(here: Surroundings) -> list[str]:
     for path in _matching(here.state_dir, sessionlog.RECORDS, "*.json"):
         with contextlib.suppress(StateUnreadable):
             roots.append(str(mapping(read_json(path, LARGEST)).get("root")))
+    for path in _matching(here.state_dir, "projects", "*", hooklog.ROOT):
+        with contextlib.suppress(StateUnreadable):
+            roots.append(os.fsdecode(read_file(path, LARGEST)[0]))
     known = [*candidates(here.cwd, here.client_project), *sorted(set(roots))]
     return [root for root in dict.fromkeys(known) if os.path.isabs(root) and os.path.isdir(root)]
 
@@ -182,7 +185,7 @@ def _states(store: Store) -> Iterator[Remnant]:
         stays = "" if NAME in state else "another tool wrote it"
         yield Remnant(path, what, partial(_remove_state, path, folder), stays, archived=True)
     if not paths and _is_ignored_alone(folder):
-        yield Remnant(folder, "an empty folder of ours", partial(_remove_ignored, folder))
+        yield Remnant(folder, "a folder of Holdfast's, now empty", partial(_remove_ignored, folder))
 
 
 def _remove_state(path: str, folder: str) -> None:

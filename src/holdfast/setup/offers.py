@@ -56,6 +56,8 @@ def registration_for(
         program.command, here.search_path, here.virtual_env
     ):
         problems += ("`holdfast` is not on the PATH, and these hooks do nothing until it is",)
+    else:
+        problems += tuple(finding.line for finding in registered.named_in_vain((), here))
     wanted = registration.hooks(program, loaded.settings.parts, client=client, by_server=by_server)
     return Registration(scopes, scope, scopes.file(scope), program, wanted, problems)
 
@@ -106,8 +108,8 @@ def _hooks(setup: Registration) -> Offer:
     change = setup.change()
     if change.is_none:
         return offer.but("done", f"{counted(len(file.hooks), 'hook')} registered")
-    count = counted(len(change.result.hooks), "hook")
-    return offer.but("open", f"bring {count} up to date" if file.hooks else f"register {count}")
+    what = "the hooks that save and restore workflows"
+    return offer.but("open", f"bring {what} up to date" if file.hooks else f"register {what}")
 
 
 ALLOWED = f'let agents run `holdfast` commands without asking, by the rule "{extras.RULE}"'

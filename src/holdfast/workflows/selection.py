@@ -108,7 +108,7 @@ def origin(workflow: Workflow) -> str:
     if workflow.declared == "local":
         return "CLAUDE.local.md declares it"
     if workflow.declared == "plan":
-        return "a plan in progress declares it"
+        return f"{workflow.source or 'a plan'} declares it"
     return f"it was last changed on {workflow.changed_at:%Y-%m-%d}"
 
 

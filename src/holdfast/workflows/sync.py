@@ -167,7 +167,7 @@ def place_for(
             branch or checkout,
             checkout,
             loaded.problems,
-            saver,
+            "holdfast simulate" if here.played else saver,
             here.played,
             hooklog.folder(here.state_dir, root) if here.state_dir else None,
             cwd if branch else root,
@@ -434,6 +434,7 @@ class Project:
         """The project as it is now, for a caller that will write. With *save_due*, saves that first."""
         self.changes = True
         view = self.look(only, stay=stay)
+        hooklog.note_project(view.place.user_folder, view.root)
         if save_due:
             save(view, COMMAND_WAIT)
         if only:

@@ -30,6 +30,7 @@ _RUNS = "`Status: In Progress`"
 _PHASES = "phases as headings, `## Phase 1: Name`, each with boxes, `- [ ] what to do`"
 PASSED_OVER = "passed over; what there is to do is `- [ ] what`"
 _READING = "required reading"
+_STATUS = "say `In Progress`, `Blocked` or `Completed`"
 _HIDDEN = "it stands in code, a quote or a comment, where nothing counts"
 _BAD_BOX = pattern(r"[-*+]?\s*\[[^\[\]]?\](?!\()")
 # What would say something if it stood elsewhere: a box, or a field or a phase.
@@ -72,6 +73,8 @@ def explain(place: Place, path: str, *, is_kept: bool) -> dict[str, Any]:
     for line in lines:
         if line["understood"] == _READING and (missing := _missing(store, said, line["text"])):
             line.update(understood="", change=f"there is no file {missing}")
+    if unclear := next((line["line"] for line in lines if line["change"] == _STATUS), None):
+        change = change.replace(f"add a line {_RUNS}", f"change line {unclear} to {_RUNS}")
     phase = said.phase if said else None
     return {
         "file": path,
@@ -95,11 +98,11 @@ def _verdict(source: Looked) -> tuple[str, Declaration | None, str]:
     if source.candidate:
         said = source.candidate.declaration
         needs = f"a line {_RUNS}" if source.candidate.why != NOTHING_TO_FOLLOW else _PHASES
-        return "candidate", said, f"add {needs}, or {follow}"
+        return "candidate", said, f"add {needs}, or `{follow}`"
     if source.closed:
         return "over", source.closed, f"if work goes on, change its status to {_RUNS}"
     if source.unbegun:
-        return "unbegun", source.unbegun, f"add a line {_RUNS}, or {follow}"
+        return "unbegun", source.unbegun, f"add a line {_RUNS}, or `{follow}`"
     if source.path == files.LOCAL:
         return "none", None, f"add lines {_FIELDS}"
     return "none", None, f"add a line {_RUNS}, and {_PHASES}"
@@ -155,8 +158,7 @@ def _understood(line: Line, said: Declaration | None, phases: dict[int, str]) ->
     field, text = field_of(line), values.tidy(line.text)
     if field and field[0] == "status":
         word = stated_status(field[1]) if field[1] else "a status"
-        known = "`In Progress`, `Blocked` or `Completed`"
-        return (f"status: {word}".replace("_", " "), "") if word else ("", f"say {known}")
+        return (f"status: {word}".replace("_", " "), "") if word else ("", _STATUS)
     if field and field[0] == "workflow" and said and _is_another(field[1], said):
         return "", f"this file declares {said.workflow!r} only; declare another one in a plan"
     if field and field[0] == "phase" and said and said.phase_unreadable:

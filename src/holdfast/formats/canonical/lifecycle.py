@@ -216,7 +216,8 @@ def _to_phase(state: State, step: Step) -> State:
         if goal is None and total == was.total:
             raise IllegalMove(
                 f"phase {was.current}/{was.total} is the last one",
-                hint=f"End the workflow with `holdfast complete`, or add phases: --total {number}",
+                hint="Tick what is done with `holdfast done`, and end the workflow with `holdfast complete`. "
+                f"To add phases: --total {number}",
             )
         raise IllegalMove(
             f"there is no phase {number} of {total}: {_phases_to(total)}",

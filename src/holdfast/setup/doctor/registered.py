@@ -57,7 +57,8 @@ def examine(here: Surroundings, client: Client = CLAUDE) -> Iterator[Finding]:
         what = f"no settings register Holdfast{'' if client is CLAUDE else f' with {client.title}'}"
         cause = "so nothing is saved or restored by itself"
         of_plugin = client is CLAUDE and marker.is_ours(sys.prefix)
-        fix = _RELOAD if of_plugin else client.command("install", "user")
+        by_program = "holdfast init" if client is CLAUDE else client.command("install", "user")
+        fix = _RELOAD if of_plugin else by_program
         yield Finding("hooks", "wrong", what, cause, fix)
         yield _answers(registration.THIS, registration.THIS.command, fix, client)
         return
@@ -65,6 +66,7 @@ def examine(here: Surroundings, client: Client = CLAUDE) -> Iterator[Finding]:
         yield Finding("hooks", "good", f"{source.name}: {counted(len(source.hooks), 'hook')}")
     yield from _missing(found, load(None, here.config_file).settings.parts, client)
     yield from _programs(found, here)
+    yield from named_in_vain(found, here)
     yield from _trust(scopes.folder, found, client)
     if client is CLAUDE:
         yield from _server(found, clientsettings.servers(scopes.root, here))
@@ -152,6 +154,16 @@ def _programs(found: Sequence[Source], here: Surroundings) -> Iterator[Finding]:
             if not hook.by_server and program not in tried:
                 tried.add(program)
                 yield _program(hook, source, here)
+
+
+def named_in_vain(found: Sequence[Source], here: Surroundings) -> Iterator[Finding]:
+    """Whether the `holdfast` that agents are told to run is found; a plugin puts it on their PATH."""
+    by_plugin = marker.is_ours(sys.prefix) or any(source.plugin for source in found)
+    if not by_plugin and not shutil.which(ON_PATH.command, path=here.search_path):
+        what, cause = "`holdfast` is not on the PATH", "agents are told to run it"
+        script = registration.whole_path().command
+        fix = f"link {script} into a folder on the PATH, or install Holdfast with pipx"
+        yield Finding("command", "note", what, cause, fix)
 
 
 def _server(found: Sequence[Source], there: set[str] | None) -> Iterator[Finding]:

@@ -133,7 +133,7 @@ def test_every_word_of_status_is_understood(plan: Callable[[str], Looked], statu
         ("## Phase 1: A\n- [x] a\n## Phase 2: B\n- [ ] b", "1 of 2 done"),
         ("- [x] a\n- [ ] b\n- [ ] c", "1 of 3 done"),
         ("Status: On Hold\n\n- [x] a\n- [ ] b", "on hold"),
-        ("Status: in progress\n\nProse.", "says that it runs, but has nothing to follow"),
+        ("Status: in progress\n\nProse.", "in progress, but without phases or boxes"),
         ("## Phase 1: A\n## Phase 2: B", "2 phases, none of them done"),
         ("Status: draft\n\n- [x] a\n- [ ] b", "1 of 2 done, though it says that it is not started"),
     ],

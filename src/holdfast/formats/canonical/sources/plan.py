@@ -30,7 +30,7 @@ from holdfast.formats.canonical.sources.words import Word
 from holdfast.formats.engine.markdown import Line
 from holdfast.patterns import pattern
 
-NOTHING_TO_FOLLOW = "says that it runs, but has nothing to follow"
+NOTHING_TO_FOLLOW = "in progress, but without phases or boxes"
 _MOST_OPEN = 500
 _RUNS = {"in_progress", "blocked"}
 
@@ -73,6 +73,8 @@ def read_plan(data: bytes, *, path: str, mtime: float) -> Looked:
     if found and statuses.is_choice(found.value):
         silence += ", which a template leaves to choose from"
         return Looked(path, None, values.joined(silence, more))
+    if not plan.to_follow:
+        silence += ", and there are no phases or boxes"
     silence = values.joined(silence, more)
     if word in {"completed", "cancelled"}:
         closed = plan.declared(word) if plan.to_follow else None
