@@ -132,7 +132,7 @@ def _tail(standing: Standing, context: int | None) -> Iterator[tuple[str, str]]:
     if status != "in progress":
         yield status, _RED if status == "blocked" else ""
     if standing.get("behind"):
-        yield "✱ behind", _YELLOW
+        yield "✱ unsaved", _YELLOW
     if context is not None:
         colour = _RED if context > _NEARLY_FULL else _YELLOW if context > _FILLING else ""
         yield f"context {context}%", colour

@@ -162,7 +162,7 @@ def test_the_check_of_a_summary(tmp_path: Path) -> None:
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"SECRET" not in written
     assert str(survived(where, workflow())) == (
-        'compactions: 1, the last summary kept 4 of 6: not the next action "Write the tags", '
+        'compactions: 1, the last summary kept 4 of 6 facts: not the next action "Write the tags", '
         'not the reminder "Ask for review before the release"'
     )
 
@@ -173,10 +173,10 @@ def test_in_words() -> None:
     phase = (Fact("phase", "4 of 10: SEO"),)
     assert str(Survived()) == "compactions: 0"
     assert str(Survived(2, SummaryCheck(6, 6, ()))) == (
-        "compactions: 2, the last summary kept 6 of 6"
+        "compactions: 2, the last summary kept 6 of 6 facts"
     )
     assert str(Survived(3, SummaryCheck(5, 6, phase))) == (
-        "compactions: 3, the last summary kept 5 of 6: not the phase (4 of 10: SEO)"
+        "compactions: 3, the last summary kept 5 of 6 facts: not the phase (4 of 10: SEO)"
     )
     assert str(Survived(3, SummaryCheck(1, 6, many))).endswith('not the reminder "r2", not 2 more')
 

@@ -345,13 +345,13 @@ def test_a_saved_state_that_is_behind_says_so(
     holdfast_project.declare("W", phase="1/5 - A")
     assert "    not saved yet\n" in holdfast_project.run("list").stdout
     compaction_cycle()
-    assert "  behind " not in holdfast_project.run("status").stdout
+    assert "  unsaved " not in holdfast_project.run("status").stdout
     holdfast_project.declare("W", phase="2/5 - B")
-    assert row(holdfast_project.run("status").stdout, "behind").startswith("what is declared now")
+    assert row(holdfast_project.run("status").stdout, "unsaved").startswith("what is declared now")
     assert "    changed since it was saved\n" in holdfast_project.run("list").stdout
     assert facts(holdfast_project)["workflow"]["behind"] is True
     compaction_cycle.fire("PreCompact")
-    assert "  behind " not in holdfast_project.run("status").stdout
+    assert "  unsaved " not in holdfast_project.run("status").stdout
     assert facts(holdfast_project)["workflow"]["behind"] is False
 
 

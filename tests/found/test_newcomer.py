@@ -196,6 +196,7 @@ def test_what_remains_the_current_workflow_was_unsaid(holdfast_project: Project)
     project = holdfast_project
     project.declare("Export")
     project.write("PLAN.md", "# Shop\n\n- [x] a\n- [ ] b\n")
+    assert "Also: " not in project.run("init").stdout  # CLAUDE.local.md is shown already
     still = "Still current: 'Export'."
     assert still in project.run("init", "--yes", "--only", "follow").stdout
     assert still in project.run("init", "--plan", "--name", "Cart", "--phases", "A,B").stdout

@@ -56,16 +56,16 @@ def test_it_counts_and_checks_and_says_nothing(
     assert record["event"] == "PostCompact"
     assert (
         record["decided"]
-        == f'compactions: 3, the last summary kept 3 of 4: not the reminder "{REVIEW}"'
+        == f'compactions: 3, the last summary kept 3 of 4 facts: not the reminder "{REVIEW}"'
     )
     assert f"not kept: reminder: {REVIEW}" in record["why"]
     assert status(declared) == (
-        f'  survived   compactions: 3, the last summary kept 3 of 4: not the reminder "{REVIEW}"'
+        f'  survived   compactions: 3, the last summary kept 3 of 4 facts: not the reminder "{REVIEW}"'
     )
     assert noted(declared)["count"] == 3
     assert noted(declared)["last"]["missing"] == [{"label": "reminder", "text": REVIEW}]
     log = declared.run("log").stdout
-    assert "compactions: 3, the last summary kept 3 of 4" in log
+    assert "compactions: 3, the last summary kept 3 of 4 facts" in log
     assert f"not kept: reminder: {REVIEW}" in log
 
 
@@ -74,7 +74,7 @@ def test_a_summary_that_heeds_the_note_keeps_all(
 ) -> None:
     """What the fixtures send by default."""
     compaction_cycle(2)
-    assert status(declared) == "  survived   compactions: 2, the last summary kept 4 of 4"
+    assert status(declared) == "  survived   compactions: 2, the last summary kept 4 of 4 facts"
 
 
 def test_what_was_lost_is_stressed_until_a_summary_keeps_it(
@@ -168,7 +168,7 @@ def test_a_huge_summary(declared: Project, compaction_cycle: Compactions) -> Non
     """As large as the door lets in."""
     huge = "x " * 3_900_000 + ALL
     compaction_cycle.fire("PostCompact", trigger="manual", compact_summary=huge)
-    assert status(declared).endswith("kept 4 of 4")
+    assert status(declared).endswith("kept 4 of 4 facts")
 
 
 def test_a_subagents_compaction_counts_nothing(
@@ -254,5 +254,5 @@ def test_simulate_tells_the_result_and_counts_nothing(
     before = noted(declared)
     for options in ((), ("--subprocess",), ("--session", "session-1")):
         told = declared.run("simulate", *options).stdout
-        assert "compactions: 2, the last summary kept 4 of 4" in told
+        assert "compactions: 2, the last summary kept 4 of 4 facts" in told
         assert noted(declared) == before

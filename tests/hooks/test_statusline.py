@@ -107,9 +107,9 @@ def test_a_session_has_its_own_workflow(saved: Project) -> None:
 def test_a_state_that_is_behind_has_a_sign(saved: Project) -> None:
     """Until it is saved."""
     saved.declare("Page Orchestration", phase="5/10 - Images")
-    assert line(saved, NO_COLOR="1") == "Page Orchestration 5/10 Images · ✱ behind · context 62%\n"
+    assert line(saved, NO_COLOR="1") == "Page Orchestration 5/10 Images · ✱ unsaved · context 62%\n"
     saved.run("remind", "x")
-    assert "behind" not in line(saved)
+    assert "unsaved" not in line(saved)
 
 
 def test_a_blocked_phase_says_so(saved: Project) -> None:
@@ -164,7 +164,7 @@ def test_the_line_fits(
     assert width(shown.removesuffix("\n")) <= max(min(room, 80), len("4/10"))
     assert re.search(r"(^| )4/10\b", shown)
     if room >= 80:
-        assert shown.endswith("… · ✱ behind · context 62%\n")
+        assert shown.endswith("… · ✱ unsaved · context 62%\n")
 
 
 def test_what_a_file_says_cannot_steer_the_terminal(holdfast_project: Project) -> None:

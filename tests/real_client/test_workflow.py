@@ -89,7 +89,7 @@ def test_twenty_compactions_in_a_row(binary: Path, tmp_path: Path) -> None:
     # The stand-in's summaries say nothing of the workflow.
     status = place.holdfast("status")
     # The hook that counts runs beside the conversation; the client does not wait for the last one when it ends.
-    assert re.search(r"compactions: 20, the last summary kept 0 of 2\d: not the name", status)
+    assert re.search(r"compactions: 20, the last summary kept 0 of 2\d facts: not the name", status)
     runs = json.loads(place.holdfast("log", "--hooks", "--json", "--last", "1000"))
     restores = [each for each in runs if each["decided"].startswith("restored ")]
     # The stand-in takes no time for a summary, so what prepares them beside it is not always done.

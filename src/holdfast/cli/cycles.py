@@ -113,7 +113,6 @@ def _tell(played: Cycle, noted: str = "") -> None:
     told = {
         "PreCompact tells the summariser": played.note,
         "SessionStart(compact) tells the model": played.guidance,
-        "SessionStart(compact) tells the person": played.message,
     }
     for title, text in told.items() if any(told.values()) else ():
         _heading(title)
@@ -130,6 +129,9 @@ def _tell(played: Cycle, noted: str = "") -> None:
         made_up = ", with a summary made up from PreCompact's note" if played.note else ""
         _heading(f"PostCompact notes{made_up}")
         say(noted)
+    if played.message:  # last, where it is seen
+        _heading("SessionStart(compact) tells the person")
+        terminal.line(played.message)
 
 
 def _heading(title: str) -> None:

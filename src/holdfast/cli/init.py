@@ -31,6 +31,7 @@ from holdfast.cli.starterplan import start_plan
 from holdfast.cli.terminal import can_ask, put
 from holdfast.errors import HoldfastError
 from holdfast.formats.canonical.explaining import PASSED_OVER
+from holdfast.formats.canonical.files import LOCAL
 from holdfast.formats.canonical.sources.plan import NOTHING_TO_FOLLOW
 from holdfast.formats.engine.workflow import Workflow
 from holdfast.restoring import restore
@@ -157,7 +158,8 @@ def _show_what_was_not_understood(found: dict[str, Any]) -> None:
 
 
 def _is_other(workflow: Workflow, files: set[str]) -> bool:
-    return workflow.standing == "active" and workflow.source not in files
+    is_shown = workflow.source in files or (workflow.declared == "local" and LOCAL in files)
+    return workflow.standing == "active" and not is_shown
 
 
 # What can be set up.

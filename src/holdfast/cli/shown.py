@@ -174,8 +174,8 @@ def _saved(workflow: Workflow) -> None:
     by = f" by {saver}" if saver else ""
     _row("saved", f"{local(workflow.saved_at)}{by}")
     if workflow.behind:
-        behind = "what is declared now is not saved yet; the next hook or command saves it"
-        _row("behind", behind, terminal.WARNING)
+        unsaved = "what is declared now; the next hook or command saves it"
+        _row("unsaved", unsaved, terminal.WARNING)
     _row("state", whole=path)
 
 

@@ -23,7 +23,7 @@ from holdfast.records import sessionlog
 from holdfast.records.sessionlog import LogLine
 from holdfast.restoring import summary
 from holdfast.restoring.summary import Fact
-from holdfast.text.plaintext import one_line
+from holdfast.text.plaintext import counted, one_line
 
 KINDS = _RESTORED, _SUMMARISED = "restored", "summarised"
 _NAMED = 3  # facts that are named one by one
@@ -63,7 +63,7 @@ class Survived:
         line = f"compactions: {self.count}"
         if self.last is None:
             return line
-        line += f", the last summary kept {self.last.kept} of {self.last.of}"
+        line += f", the last summary kept {self.last.kept} of {counted(self.last.of, 'fact')}"
         lost = [_named(fact) for fact in self.last.missing]
         if len(lost) > _NAMED:
             lost[_NAMED:] = [f"{len(lost) - _NAMED} more"]
