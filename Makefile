@@ -75,6 +75,7 @@ clean:
 # one real package. It is made again when a source file appears or goes, not when one is edited; build/ goes
 # first, since it keeps links to files that are gone.
 .venv/.ready: pyproject.toml setup.py src/scripts/holdfast constraints.txt $(TREE)
+	@echo 'Setting up .venv; this takes a minute.' >&2
 	@rm -rf build
 	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --config-settings editable_mode=strict --editable '.[dev]'

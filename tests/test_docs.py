@@ -104,6 +104,17 @@ def test_the_commands_of_the_documents(
     assert "Traceback" not in done.stderr
 
 
+def test_the_quick_start_shows_what_simulate_prints(holdfast_project: Project) -> None:
+    """Of the plan that follows it; and who reads that far has read 350 words at most."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    before, _, shown = readme.partition("```text\n")
+    plan = readme.partition("```markdown\n")[2].partition("```")[0]
+    holdfast_project.write("PLAN.md", plan)
+    last = holdfast_project.run("simulate").stdout.splitlines()[-1]
+    assert last == shown.partition("\n```")[0]
+    assert len(before.split()) <= 350
+
+
 def test_the_picture_is_a_real_run() -> None:
     """Drawn again, it is the same; `make picture` draws it anew when the commands say something else."""
     drawn = runpy.run_path(str(ROOT / "docs" / "picture.py"))

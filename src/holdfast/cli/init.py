@@ -72,7 +72,7 @@ def init(
     name: str | None,
     phases: str | None,
 ) -> None:
-    """Show what is understood of this project, and set up what is missing.
+    """Show what is understood here, and set up what is missing.
 
     Asks before each step: the hooks, a permission rule for `holdfast` commands, the status line, the skill
     for agents, and plans to follow. Without a terminal it changes nothing unless --yes is given.

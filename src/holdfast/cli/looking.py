@@ -69,7 +69,7 @@ def _tell_what_is_missing(view: ProjectView) -> None:
 @json_option
 @pass_app
 def list_all(app: App, as_json: bool, ended_too: bool) -> None:
-    """List the project's workflows, newest first; * marks this session's."""
+    """List the workflows, newest first; * marks this session's."""
     view = app.look()
     _tell_what_is_missing(view)
     choice = view.choice()

@@ -156,7 +156,7 @@ def _word(name: str, about: str) -> click.Command:
 
 
 next_step = _word("next", "Take the one legal step forward, or list the choices.")
-done = _word("done", "Complete the current item: a box, task, test-driven phase, step or artefact.")
+done = _word("done", "Complete the current item, such as a box, a task or a step.")
 note = _word("note", "Note what a compaction must not lose.")
 block = _word("block", "Say that the work is blocked, and why.")
 unblock = _word("unblock", "Say that the work goes on.")
