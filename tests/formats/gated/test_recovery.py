@@ -214,6 +214,25 @@ def test_a_state_that_contradicts_itself_is_rebuilt(holdfast_project: Project, h
     assert any("01-requirements" in line for line in proposal.contradictions)
 
 
+def test_a_state_that_contradicts_itself_tells_nothing_of_a_phase(
+    holdfast_project: Project,
+) -> None:
+    """That a later phase has begun tells more: otherwise its work would be begun again."""
+    here = begin(holdfast_project)
+    for name, said in ((NAMES[1], "approved"), (NAMES[2], "in_progress")):
+        data = {"phase": name, "status": said, "iterations": 1, "max_iterations": 4}
+        put(holdfast_project, data, f"{name}/status.json")
+    state = read(holdfast_project)
+    state["phases"][NAMES[1]]["status"] = "approved"  # though 01-requirements is in progress
+    put(holdfast_project, state)
+    (holdfast_project.root / FOLDER / NAMES[0] / "status.json").unlink()
+    forget_copies(holdfast_project)
+    recover(here)
+    after = read(holdfast_project)
+    assert after["current_phase"] == NAMES[2]
+    assert after["phases"][NAMES[0]]["status"] == "approved"
+
+
 def test_a_state_that_holds_goes_before_the_reviews(holdfast_project: Project, here: Place) -> None:
     """The document: when they diverge, trust workflow-state.json. The difference is named."""
     put(

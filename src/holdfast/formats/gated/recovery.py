@@ -5,8 +5,8 @@ Rules:
    is the primary source of truth; the reviews give the history.
 2. If it does not hold, each status.json tells of its phase. An unusable status.json is rebuilt from the
    reviews: their count is the iteration, the last verdict the status. Our last good copy of it counts if it
-   knows of as many reviews. Without either, workflow-state.json or our copy of it, the commits and the order
-   of phases tell.
+   knows of as many reviews. Without either, our copy of workflow-state.json, the commits and the order of
+   phases tell.
 3. Phases go in their order, so the current one is the first that is not approved, and what comes after
    it is pending.
 4. What only one place knows, such as the pull request, comes from our last good copy of
@@ -301,7 +301,8 @@ def _rebuild_state(
     if base is None:
         base = files.STATE_KIND.good_copy(place.store.copies(feature.path))
         source = f"our last good copy of {files.STATE}"
-    stands = _in_order(known, base, source, commit, proposal)
+    # What a file that contradicts itself says of a phase is no evidence.
+    stands = _in_order(known, None if state else base, source, commit, proposal)
     after = base.model_copy(deep=True) if base else _new_state(place, feature, begun, *described)
     for name, of_new in _NEW.items():
         value = getattr(after, name)
@@ -318,8 +319,10 @@ def _rebuild_state(
             )
         summary.status = said.status  # type: ignore[assignment]  # a word of the document
         summary.iterations = said.iterations
-        summary.started_at = None if said.status == "pending" else summary.started_at
-        summary.completed_at = summary.completed_at if said.status == "approved" else None
+        if said.status == "pending":
+            summary.started_at = None
+        if said.status != "approved":
+            summary.completed_at = None
         reason = summary.escalation_reason or f"told by {said.why}"
         summary.escalation_reason = reason if said.status == "escalated" else None
         proposal.find(f"phases.{phase}", said, said.why)
@@ -341,12 +344,12 @@ def _new_state(
 
 def _in_order(
     known: Mapping[PhaseName, Evidence],
-    base: State | None,
+    copy: State | None,
     source: str,
     commit: str,
     proposal: Proposal,
 ) -> dict[PhaseName, Standing]:
-    """How the phases stand: those without evidence of their own by *base*, or by the others."""
+    """How the phases stand: those without evidence of their own by our *copy*, or by the others."""
     own = {phase: _by_phase(phase, known[phase], proposal) for phase in PHASES}
     named = [phase for phase in PHASES if commit.startswith(f"[workflow] {phase}: ")]
     begun = [phase for phase, said in own.items() if said and said.status != "pending"]
@@ -355,8 +358,8 @@ def _in_order(
     for phase, said in own.items():
         if said:
             stands[phase] = said
-        elif base:
-            stands[phase] = Standing(*base.phases[phase].stands, source)
+        elif copy:
+            stands[phase] = Standing(*copy.phases[phase].stands, source)
         elif phase < last:
             stands[phase] = Standing("approved", 0, f"{last} has begun")
         elif phase > last:
