@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -85,8 +84,7 @@ def hide_from_git(store: Store) -> None:
     folder = store.root / FOLDER
     ignore = folder / ".gitignore"
     if not (ignore.exists() or git.ignores(str(folder)) or git.tracks(str(folder))):
-        with contextlib.suppress(StateUnwritable):  # no reason to lose the state; doctor tells it
-            store.write(ignore, b"*\n")
+        store.write(ignore, b"*\n")  # where that fails, the next hook tries both again
 
 
 def paths(store: Store) -> list[Path]:
