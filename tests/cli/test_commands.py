@@ -284,7 +284,7 @@ def test_the_demo_plays(holdfast_project: Project) -> None:
         "phase 2 of 3: Build.",
         "15 minutes",
         "squash",
-        "@docs/auth-guide.md  sent in part 1",
+        "@docs/auth-guide.md  in part 1",
         "valid, format canonical",
         "Workflow completed",
     ):

@@ -213,8 +213,8 @@ def test_a_phase_beyond_the_last_one_stays_in_the_bar(holdfast_project: Project)
 def test_reading_as_the_next_compaction_would_send_it(blocked: Project) -> None:
     """Where no session is known."""
     shown = blocked.run("status").stdout
-    assert row(shown, "reading") == "1 of 2 files sent at the next compaction"
-    assert "  @docs/guide.md  sent in part 1\n" in shown
+    assert row(shown, "reading") == "1 of 2 files to be sent at the next compaction"
+    assert "  @docs/guide.md  in part 1\n" in shown
     assert "  @docs/gone.md  not sent: missing\n" in shown
     assert facts(blocked)["reading"] == {
         "delivered": False,
@@ -246,7 +246,7 @@ def test_reading_as_the_last_restore_sent_it(
     shown = project.run("status", session=SESSION).stdout
     over = "not sent: over the budget of 60,000 characters a file"
     assert row(shown, "reading") == "1 of 4 files sent at the last restore"
-    assert "@docs/two parts.md  sent in parts 1 to 2, changed since\n" in shown
+    assert "@docs/two parts.md  in parts 1 to 2, changed since\n" in shown
     assert f"@docs/large.md {over}, opened since @docs/other.md {over} @" in " ".join(shown.split())
     opened_since = [each["opened"] for each in facts(project, SESSION)["reading"]["files"]]
     assert opened_since == [False, True, False, False]

@@ -137,9 +137,9 @@ def bar(briefing: Briefing) -> str:
 def _reading(found: ReadingStatus) -> None:
     if not found.files:
         return
-    when = "at the last restore" if found.delivered else "at the next compaction"
+    when = "sent at the last restore" if found.delivered else "to be sent at the next compaction"
     sent = sum(file.parts is not None for file in found.files)
-    _row("reading", f"{sent} of {counted(len(found.files), 'file')} sent {when}")
+    _row("reading", f"{sent} of {counted(len(found.files), 'file')} {when}")
     for file in found.files[:_FILES]:
         style = terminal.PLAIN if file.parts or file.opened else terminal.WARNING
         _row("", str(file), style, whole=f"@{one_line(file.path, 400)}")

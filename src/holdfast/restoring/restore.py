@@ -144,7 +144,7 @@ class FileStatus(NamedTuple):
     changed: bool = False  # since it was sent
 
     def __str__(self) -> str:
-        status = f"sent in {span(self.parts)}" if self.parts else f"not sent: {self.reason}"
+        status = f"in {span(self.parts)}" if self.parts else f"not sent: {self.reason}"
         return status + ", opened since" * self.opened + ", changed since" * self.changed
 
 
