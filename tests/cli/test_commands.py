@@ -85,13 +85,14 @@ def test_wrong_use_says_what_is_wrong(
     assert holdfast_project.state_files()[0].read_bytes() == before
 
 
-def test_a_session_that_is_missing_names_what_tells_it(holdfast_project: Project) -> None:
-    """The hint named Claude Code's variable alone."""
+def test_a_session_that_is_missing_is_told_without_variables(holdfast_project: Project) -> None:
+    """The hint named Claude Code's variable alone, then those of all agents."""
     start(holdfast_project)
     told = [each.session for each in AGENT_VARIABLES.values() if each.session]
     assert len(told) > 1
     shown = holdfast_project.run("switch", "Feature X", check=False).stderr
-    assert [name for name in told if name not in shown] == []
+    assert "run it in the agent's shell" in shown
+    assert [name for name in told if name in shown] == []
 
 
 def test_the_last_phase_has_no_next(holdfast_project: Project) -> None:
