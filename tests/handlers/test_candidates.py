@@ -362,7 +362,7 @@ def test_a_plan_that_nobody_has_begun_can_be_followed(holdfast_project: Project)
     """With boxes that were all open, `follow` said that there was no workflow to follow."""
     holdfast_project.write("PLAN.md", "# Shop\n\n- [ ] Add\n- [ ] Pay\n")
     assert candidates(holdfast_project) == []
-    assert "or holdfast follow PLAN.md" in holdfast_project.run("why", "PLAN.md").stdout
+    assert "or `holdfast follow PLAN.md`" in holdfast_project.run("why", "PLAN.md").stdout
     holdfast_project.run("follow", "PLAN.md")
     assert active(holdfast_project) == "Shop"
 
