@@ -377,9 +377,9 @@ def test_required_reading(text: str, paths: list[str]) -> None:
 
 
 def test_required_reading_is_bounded() -> None:
-    """A hundred at most."""
+    """Two hundred at most."""
     assert (
-        len(running("\n".join(f"CLAUDE/{n}.md" for n in range(300))).required_reading or ()) == 100
+        len(running("\n".join(f"CLAUDE/{n}.md" for n in range(300))).required_reading or ()) == 200
     )
 
 
