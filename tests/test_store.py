@@ -31,6 +31,17 @@ def test_our_folder_is_private_and_ignored(store: Store) -> None:
     assert (store.private / ".gitignore").read_text(encoding="utf-8") == "*\n"
 
 
+def test_a_new_file_does_not_change_the_umask_for_other_threads(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was asked for by setting it to 0: what another thread made then, anybody could write to."""
+    asked: list[int] = []
+    monkeypatch.setattr(os, "umask", asked.append)
+    with store.lock(1):
+        store.write(store.root / "untracked/state.json", b"{}")
+    assert asked == []
+
+
 def test_the_umask_and_the_mode_of_a_file_are_respected(store: Store) -> None:
     """A new state gets what the umask leaves; an old one keeps its mode."""
     path = store.root / "untracked" / "state.json"

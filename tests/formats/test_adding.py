@@ -90,6 +90,7 @@ def test_without_a_group_the_general_commands_point_at_its_file(todo: Project) -
     assert refused.returncode == 1
     assert "'Trip' has another format: todo" in refused.stderr
     assert "Edit its file: todo/trip.json" in refused.stderr
+    assert "todo" not in todo.run("next", "--help").stdout  # which ended in a traceback
 
 
 def test_its_code_passes_the_checks(tmp_path: Path) -> None:

@@ -127,7 +127,8 @@ class _WithTable(click.Command):
         formatter: click.HelpFormatter,
     ) -> None:
         """Say what the word does in each format."""
-        known = [(form.name, commands(form)[1].get(self.name or "")) for form in registry.every()]
+        forms = (form for form in registry.every() if form.group or form.name == GENERAL)
+        known = [(form.name, commands(form)[1].get(self.name or "")) for form in forms]
         with formatter.section("By the format of the workflow"):
             formatter.write_dl([(form, word.table_entry) for form, word in known if word])
 

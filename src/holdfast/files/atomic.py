@@ -36,22 +36,25 @@ def replace_file(
     path: str,
     data: bytes,
     *,
-    mode: int,
+    mode: int | None,
     staging: str | None = None,
     rename: Callable[[str, str], None] | None = None,
 ) -> None:
     """Write *data* beside *path*, or in *staging*, flush it, and *rename* it over *path*.
 
+    Without a *mode*, the file gets what the umask leaves: the system knows it, and asking for it would change it for all threads.
     A power cut may leave what was there before, which is whole as well, until the folder is flushed.
     """
     temporary = os.path.join(staging or os.path.dirname(path), f"{_SCRAP}{own_name()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BYTES
-    descriptor = os.open(temporary, flags, 0o600)
+    descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
-            if hasattr(os, "fchmod"):  # elsewhere who may read is inherited from the folder
+            if mode is not None and hasattr(
+                os, "fchmod"
+            ):  # elsewhere who may read is inherited from the folder
                 os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
         patiently(lambda: (rename or os.replace)(temporary, path))

@@ -451,11 +451,9 @@ def _is_below(path: str) -> bool:
     return not windows.anchor and ".." not in windows.parts
 
 
-def _mode_for(path: Path) -> int:
-    """The mode that the file has, else what the umask leaves of 0666."""
+def _mode_for(path: Path) -> int | None:
+    """The mode that the file has; None for a new one, which gets what the umask leaves."""
     try:
         return stat.S_IMODE(os.lstat(path).st_mode) if not path.is_symlink() else 0o600
     except OSError:
-        umask = os.umask(0)
-        os.umask(umask)
-        return 0o666 & ~umask
+        return None
