@@ -133,6 +133,17 @@ def test_an_elapsed_time_that_a_person_corrected_was_overwritten(
     assert state(run)["safety_bounds"]["elapsed_time"].startswith("2h 5m ")
 
 
+def test_a_checkpoint_before_a_compaction_lost_the_time_worked(
+    run: Project, compaction_cycle: Compactions
+) -> None:
+    compaction_cycle()
+    call(run, "task-start")
+    compaction_cycle()
+    bounds = state(run)["safety_bounds"]
+    assert bounds["elapsed_time"].startswith("0h 0m ")
+    assert state(run)["checkpoints"][-1]["task"] == "1.1"
+
+
 def test_an_old_run_was_stopped_for_the_time_since_its_start(
     run: Project, compaction_cycle: Compactions
 ) -> None:

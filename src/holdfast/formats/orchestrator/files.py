@@ -210,8 +210,8 @@ def is_checkpoint_due(store: Store, run: StateFile) -> bool:
 
 def _content(state: State) -> dict[str, Any]:
     """What makes one state another: neither the time nor the checkpoints themselves."""
-    data = state.to_json()
+    data = {**state.to_json(), "checkpoints": None}
     bounds = data.get("safety_bounds")
     if isinstance(bounds, dict):
         data["safety_bounds"] = {**bounds, "elapsed_time": None}
-    return {**data, "checkpoints": None}
+    return data
