@@ -133,10 +133,11 @@ def untouched(files: dict[Path, bytes]) -> bool:
 
 
 def everything(project: Project) -> Iterator[Path]:
-    """But the parts of a reading, which are laid ready for half a minute."""
+    """But the parts of a reading, laid ready for half a minute, and copies of the client's settings."""
+    others = {users(project) / "parts", users(project) / "backups"}
     for top in (private(project), users(project), project.root / "untracked"):
         files = (path for path in sorted(top.rglob("*")) if path.is_file())
-        yield from (path for path in files if users(project) / "parts" not in path.parents)
+        yield from (path for path in files if others.isdisjoint(path.parents))
 
 
 def last_run(project: Project) -> str:
