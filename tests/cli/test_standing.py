@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -253,17 +255,95 @@ def test_tick_ticked_before_it_was_refused(gated: Project) -> None:
     assert path.read_bytes() == before.replace(b"- [ ] b2", b"- [x] b2")
 
 
-def test_what_could_not_be_ticked_is_told_as_open(
-    gated: Project, compaction_cycle: Compactions
-) -> None:
+TICKS = pytest.mark.parametrize(
+    "command", [["done"], ["phase", "next", "--tick"], ["next", "--tick"], ["undo"]], ids=" ".join
+)
+
+
+def _refused(project: Project, command: list[str]) -> str:
+    """What *command* says, which changes neither the plan nor the state."""
+    before, state = _plan(project).read_bytes(), project.state()
+    refused = project.run(*command, check=False)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "Nothing was changed" in refused.stderr
+    assert (_plan(project).read_bytes(), project.state()) == (before, state)
+    return refused.stderr
+
+
+@TICKS
+def test_ticks_were_reported_that_could_not_be_written(command: list[str], gated: Project) -> None:
+    if command == ["undo"]:
+        gated.run("done")
     try:
         with mounts.read_only(_plan(gated).parent):
-            done = gated.run("phase", "next", "--tick").stdout
+            assert "PLAN.md could not be written" in _refused(gated, command)
     except mounts.NoMount as error:
         pytest.skip(f"no mount: {error}")
-    assert "phase 2/3 (Build)" in done
-    assert "left with open boxes in phase 1: b" in done
-    assert "open boxes in phase 1: b" in compaction_cycle().guidance
+
+
+@TICKS
+def test_a_plan_that_is_a_link_was_said_to_have_no_open_box(
+    command: list[str], gated: Project
+) -> None:
+    """And `--tick` was ignored."""
+    path = _plan(gated)
+    if command == ["undo"]:
+        gated.run("done")
+    path.symlink_to(path.rename(gated.root / "elsewhere.md"))
+    assert "PLAN.md is a link, and is not changed" in _refused(gated, command)
+
+
+@TICKS
+def test_ticks_were_reported_over_a_plan_that_was_saved_meanwhile(
+    command: list[str], gated: Project
+) -> None:
+    """An editor saves between our look and our write: its version stays."""
+    path = _plan(gated)
+    if command == ["undo"]:
+        gated.run("done")
+    state, edited = gated.state(), f"{path.read_text('utf-8')}\nA remark.\n"
+    # The last moment before the plan is replaced: `link` gives a second name to what is there.
+    program = f"""
+import pathlib, runpy, sys
+def save(event, given):
+    if event == "os.link" and str(given[0]) == {str(path)!r}:
+        pathlib.Path(given[0]).write_text({edited!r}, "utf-8")
+sys.addaudithook(save)
+runpy.run_module("holdfast", run_name="__main__")
+"""
+    refused = subprocess.run(
+        [sys.executable, "-c", program, *command],
+        cwd=gated.root,
+        env=gated.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "was changed by another process just now" in refused.stderr
+    assert path.read_text("utf-8") == edited
+    assert gated.state()["phase"] == state["phase"]
+
+
+@pytest.mark.parametrize("command", [["done"], ["phase", "next", "--tick"]], ids=" ".join)
+def test_ticks_stayed_of_a_command_that_could_not_write_the_state(
+    command: list[str], gated: Project
+) -> None:
+    before = _plan(gated).read_bytes()
+    try:
+        with mounts.read_only(gated.root / "untracked/workflow-state"):
+            refused = gated.run(*command, check=False)
+    except mounts.NoMount as error:
+        pytest.skip(f"no mount: {error}")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert _plan(gated).read_bytes() == before
+
+
+def test_done_denied_a_box_that_it_cannot_tick(gated: Project) -> None:
+    path = _plan(gated)
+    path.write_text(path.read_text("utf-8").replace("- [ ] b", "- [~] b"), "utf-8")
+    assert "the box cannot be ticked by a command: b" in _refused(gated, ["done"])
 
 
 def test_undo_does_not_move_a_workflow_to_another_branch(holdfast_project: Project) -> None:

@@ -228,8 +228,9 @@ def unblock(app: App, name: str | None) -> None:
 @pass_app
 def done(app: App, name: str | None) -> None:
     """Tick the first open box of the phase in the plan."""
-    view, before, known = _change(app, name, lifecycle.tick, app.place())
-    _tell(view, known, "advanced", f"ticked: {before.open_boxes[0]}")
+    view, _, known = _change(app, name, lifecycle.tick, app.place())
+    ticked = known.ticked.boxes if known.ticked else ()
+    _tell(view, known, "advanced", *(f"ticked: {box}" for box in ticked))
 
 
 @click.command()

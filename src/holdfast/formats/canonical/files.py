@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from holdfast import clock
 from holdfast.config.settings import PLANS
-from holdfast.errors import StateChanged, StateUnreadable, StateUnwritable
+from holdfast.errors import IllegalMove, StateUnreadable, StateUnwritable
 from holdfast.files import git, ownjson
 from holdfast.files.fingerprints import digest
 from holdfast.files.inputs import MOST, Search
@@ -270,21 +270,30 @@ class Edit(NamedTuple):
     path: Path
     before: bytes
     after: bytes
+    boxes: tuple[str, ...] = ()  # of a plan, which it ticks
 
-    def write(self, store: Store) -> bool:
-        """Whether it could be written, and nobody changed the file before."""
+    def write(self, store: Store) -> None:
+        """Write it; HoldfastError where it is a link, cannot be written or was changed meanwhile."""
+        path = store.relative(self.path)
+        hint = f"Nothing was changed. Edit {path} by hand."
+        if self.path.is_symlink():
+            raise IllegalMove(f"{path} is a link, and is not changed", hint=hint)
         try:
             store.write(self.path, self.after, expected=self.before)
-        except (StateUnwritable, StateChanged):  # it is told that it says otherwise
-            return False
-        return True
+        except StateUnwritable as error:
+            raise IllegalMove(error.cause, hint=hint) from error
+
+    @property
+    def lines(self) -> list[int]:
+        """The numbers of the lines that it changes."""
+        lines = zip(self.before.split(b"\n"), self.after.split(b"\n"), strict=True)
+        return [number for number, (was, now) in enumerate(lines, 1) if was != now]
 
     def as_record(self, root: Path, *, alone: bool) -> TickedBoxes:
         """What is kept of it, to undo it."""
-        lines = zip(self.before.split(b"\n"), self.after.split(b"\n"), strict=True)
         return TickedBoxes(
             path=self.path.relative_to(root).as_posix(),
-            lines=[number for number, (was, now) in enumerate(lines, 1) if was != now],
+            lines=self.lines,
             digest=digest(self.after),
             alone=alone,
         )

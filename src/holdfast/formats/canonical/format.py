@@ -281,11 +281,17 @@ class Canonical(StateFormat[Merged, Merged, View]):
         """Merge what was changed just now with the declarations and write it, also to CLAUDE.local.md."""
         from holdfast.formats.canonical import writeback  # noqa: PLC0415  # no hook changes anything
 
-        written = self._write(place, _merged(place, state))
+        edit = state.ticked
+        if edit:  # first: where the plan cannot be written, nothing is
+            edit.write(place.store)
+        try:
+            written = self._write(place, _merged(place, state))
+        except HoldfastError:
+            if edit:
+                edit._replace(before=edit.after, after=edit.before).write(place.store)
+            raise
         if not state.noted:
             writeback.local(place, written)
-        # The plan last: if it cannot be written, the state says what is open.
-        edit = state.ticked if state.ticked and state.ticked.write(place.store) else None
         found = self.look(place)
         known = found.find(state.key) or written
         if known.due:  # what we wrote to the markdown is noted as no change
@@ -299,7 +305,7 @@ class Canonical(StateFormat[Merged, Merged, View]):
                 ticked = edit.as_record(place.root, alone=is_alone)
                 known = known._replace(state=known.state.with_bookkeeping(ticked=ticked))
             known = found.replace(self._write(place, known))
-        return known
+        return known._replace(ticked=edit)
 
     def touch_move(self, known: Merged, at: str, /) -> Merged:
         return known._replace(state=known.state.with_bookkeeping(changed_at=at))

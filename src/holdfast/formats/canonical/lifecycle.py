@@ -186,6 +186,11 @@ def tick(known: Merged, _at: str, place: Place) -> Merged:
     """Tick the first open box of the phase in the plan; where no phases are known, of the plan."""
     here = known.state.phase.current
     ticked = writeback.ticked(place, known, here, most=1) if known.open_boxes else None
+    if ticked is None and known.open_boxes:
+        raise IllegalMove(
+            f"the box cannot be ticked by a command: {known.open_boxes[0]}",
+            hint="Nothing was changed. Tick it by hand.",
+        )
     if ticked is None:
         raise IllegalMove(
             f"phase {here} has no open box in a plan"

@@ -41,7 +41,7 @@ class Merged(NamedTuple):
     remark: str = ""
     due: bool = False  # whether its file is not what it should be
     noted: bool = False  # by a command that says nothing of the phase
-    ticked: Edit | None = None  # the plan as it is to be once this is written
+    ticked: Edit | None = None  # of the plan, written with this
 
     @property
     def declarations(self) -> Sequence[Declaration]:

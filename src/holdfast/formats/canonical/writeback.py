@@ -1,18 +1,19 @@
 """Write into the markdown what a command has done, so that it does not go on saying something else.
 
 Only the lines for phase and status in CLAUDE.local.md, and a plan's boxes where somebody asks for it. A line is changed
-only if the changed text then reads as it should, and everything else in it as before. What cannot be written stays as it
-is: the guidance says that the saved state counts.
+only if the changed text then reads as it should, and everything else in it as before. Where CLAUDE.local.md cannot be
+written, the guidance says that the saved state counts; where the plan cannot be, the command is refused.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from holdfast.errors import StateUnreadable
+from holdfast.errors import IllegalMove, StateChanged, StateUnreadable
 from holdfast.files.fingerprints import digest
 from holdfast.formats.canonical.files import LOCAL, Edit
 from holdfast.formats.canonical.model import State, TickedBoxes
@@ -29,11 +30,11 @@ _OPEN_BOX = re.compile(r"^(\s*(?:[-*+]|\d+[.)])\s+\[) (\])")
 _TICKED_BOX = re.compile(_OPEN_BOX.pattern.replace(" (", "x("))
 
 
-def local(place: Place, known: Merged) -> bool:
-    """Have CLAUDE.local.md say of phase and status what the state says; whether it was changed."""
+def local(place: Place, known: Merged) -> None:
+    """Have CLAUDE.local.md say of phase and status what the state says, if it can be written."""
     declares = known.group and known.group.local
     if not declares or not place.settings.write_back:
-        return False
+        return
 
     def read(text: str) -> Declaration | None:
         return read_local(
@@ -47,8 +48,11 @@ def local(place: Place, known: Merged) -> bool:
         tried = islice(_versions(text, before, known.state), _MOST_TRIED)
         return next((new for new in tried if _says_only(read(new), before, known.state)), None)
 
-    edit = _edit(place, LOCAL, edited)
-    return edit is not None and edit.write(place.store)
+    if edit := _edit(place, LOCAL, edited):
+        with contextlib.suppress(
+            IllegalMove, StateChanged
+        ):  # the guidance says that it says otherwise
+            edit.write(place.store)
 
 
 def _agrees(said: Declaration, state: State) -> bool:
@@ -109,7 +113,7 @@ def _with_value(text: str, written: tuple[str, int], change: Callable[[str], str
 
 
 class Ticked(NamedTuple):
-    """The plan with the boxes of one phase ticked."""
+    """The plan with boxes of one phase ticked."""
 
     edit: Edit
     still_open: tuple[str, ...]  # boxes of the phase that are written in another way
@@ -119,7 +123,12 @@ def ticked(place: Place, known: Merged, number: int, most: int | None = None) ->
     """The plan with the open boxes of phase *number* ticked, at *most* so many; None where there are none."""
     plan = next((said for said in known.declarations if said.source == "plan"), None)
     edit = plan and _edit(place, plan.path, lambda text: _with_ticks(text, number, most))
-    return Ticked(edit, _phases(edit.after)[number].open_items) if edit else None
+    if not edit:
+        return None
+    was, lines = _phases(edit.before)[number], edit.lines
+    numbered = zip(was.open_items, was.open_lines, strict=True)
+    edit = edit._replace(boxes=tuple(item for item, line in numbered if line in lines))
+    return Ticked(edit, _phases(edit.after)[number].open_items)
 
 
 def turned_back(place: Place, boxes: TickedBoxes) -> Edit | None:
@@ -165,11 +174,11 @@ def _with_ticks(text: str, number: int, most: int | None) -> str | None:
 
 
 def _edit(place: Place, path: str, edited: Callable[[str], str | None]) -> Edit | None:
-    """What *edited* makes of the text at *path*; None changes nothing, and so does a link."""
+    """What *edited* makes of the text at *path*; None changes nothing."""
     file = place.root / path
     try:
         data, _ = place.store.read(file)
-        new = None if file.is_symlink() else edited(data.decode())
+        new = edited(data.decode())
     except (StateUnreadable, UnicodeDecodeError):
         return None
     return None if new is None else Edit(file, data, new.encode())
