@@ -13,6 +13,7 @@ from asking import Codex, Copilot, Gemini
 
 from holdfast.files import ownjson
 from holdfast.files.ownjson import VERSION
+from holdfast.records.hooklog import ROOT
 from holdfast.testing import Compactions, Project
 
 SESSION = "session-1"
@@ -133,10 +134,10 @@ def untouched(files: dict[Path, bytes]) -> bool:
 
 
 def everything(project: Project) -> Iterator[Path]:
-    """But the parts of a reading, laid ready for half a minute, and copies of the client's settings."""
+    """But what is no record: parts of a reading, copies of the client's settings, and where a project lies."""
     others = {users(project) / "parts", users(project) / "backups"}
     for top in (private(project), users(project), project.root / "untracked"):
-        files = (path for path in sorted(top.rglob("*")) if path.is_file())
+        files = (path for path in sorted(top.rglob("*")) if path.is_file() and path.name != ROOT)
         yield from (path for path in files if others.isdisjoint(path.parents))
 
 
