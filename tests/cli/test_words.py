@@ -26,6 +26,7 @@ Status: In Progress
 - [ ] Make the map
 """
 DEV = ["skill start dev features/a.md --task One --task Two", "next", "next"]
+APPROVED = ["done", "gate approve-internal fine --pr 7", "approve"] * 5
 STEPS = "".join(
     f'[[steps]]\nstep = {number}\nname = "{name}"\n{more}'
     for number, name, more in ((1, "Read", ""), (2, "Write", "human_approval = true\n"), (3, "Check", ""))
@@ -36,6 +37,7 @@ TABLE: dict[str, list[tuple[list[str], str, int, str]]] = {
     "canonical": [
         ([], "next", 0, "phase 2/2 (SEO). Next: Make the map\n  left with open boxes in phase 1"),
         (["next"], "next", 1, "phase 2/2 is the last one"),
+        (["block 'no key'"], "done", 1, "phase 1 is blocked: no key"),
         ([], "done", 0, "Next: Check them\n  ticked: Write the pages"),
         (["done", "done"], "done", 1, "phase 1 has no open box in a plan"),
         ([], "done --commit abc", 2, "No such option '--commit'"),
@@ -54,6 +56,7 @@ TABLE: dict[str, list[tuple[list[str], str, int, str]]] = {
         ([*DEV, "next"], "next", 1, "phase 'task_execution' is not done: open tasks: 1, 2"),
         ([*DEV, "next"], "done", 0, "Task 1/2 - One, GREEN phase"),
         ([*DEV, "skill task start --no-tdd"], "done --commit abc", 0, "Task 2/2 - Two"),
+        (["skill start dev features/a.md", "next", "next"], "next", 1, "it has no tasks\n  Add them: holdfast skill task add DESCRIPTION"),
         (DEV[:1], "done", 0, "phase 2/5 (create_branch)"),
         (DEV, "note 'All of it'", 0, "Workflow noted: A, phase 3/5"),
         (DEV, "note --drop 'All of it'", 1, "not there: All of it"),
@@ -69,6 +72,7 @@ TABLE: dict[str, list[tuple[list[str], str, int, str]]] = {
         ([], "next", 0, "Workflow submitted: A, phase 1/5 (Requirements), in review"),
         (["next"], "next", 1, "  1. holdfast gate revise TEXT\n  2. holdfast gate approve-internal TEXT\n"),
         (["next", "gate approve-internal fine --pr 7"], "next", 1, "'A' waits for a person\n  They say `holdfast approve`, or `holdfast reject TEXT`."),
+        ([*APPROVED, "next"], "next", 1, "'A' is completed; a person publishes its documents\n  They say `holdfast gate finalize`."),
         ([], "done", 0, "Workflow submitted: A"),
         (["done"], "done", 1, "01-requirements is in review; submit is not possible now"),
         ([], "note 'All of it'", 0, "Workflow noted: A, phase 1/5"),
@@ -91,6 +95,8 @@ TABLE: dict[str, list[tuple[list[str], str, int, str]]] = {
         (["approve", "next", "done", "next", "next", "done"], "next", 0, "Workflow in review: a"),
         ([], "note 'All of it'", 0, "Workflow noted: a, phase 1/2, planning"),
         (["approve"], "block wait", 0, "Waiting for a person, who may resume the run"),
+        (["approve", "next", "block wait"], "next", 1, "has been paused since"),
+        (["block wait"], "next", 1, "has been paused since"),
         (["approve", "block wait"], "unblock", 0, "Workflow resumed: a"),
         (["approve"], "unblock", 1, "is not paused"),
         ([], "reject no", 1, "'a' cannot reject: a plan that is not approved stays in planning"),

@@ -485,7 +485,10 @@ def _next(place: Place, workflow: Workflow) -> Sequence[str]:
             hint="They say `holdfast approve`, or `holdfast reject TEXT`.",
         )
     if state.status == "completed":
-        return ["finalize"]
+        raise IllegalMove(
+            f"{state.name!r} is completed; a person publishes its documents",
+            hint="They say `holdfast gate finalize`.",
+        )
     if state.all_approved:
         return ["complete"]
     return ["revise", "approve-internal"] if state.phase_status == "in_review" else ["submit"]
@@ -497,7 +500,7 @@ def _is_escalated(place: Place, workflow: Workflow) -> bool:
 
 WORDS = {
     "next": Word(
-        "`submit`, `complete` or `finalize`; after a submission the choice of `revise` and `approve-internal`",
+        "`submit` or `complete`; after a submission the choice of `revise` and `approve-internal`",
         _next,
     ),
     "done": Word("`gate submit`", "submit"),

@@ -434,6 +434,8 @@ def list_locks(app: App, as_json: bool) -> None:
 def _next(place: Place, _: Workflow) -> Sequence[str]:
     state = FORMAT.run(place).state
     run, current = state.orchestrator, state.current
+    if limits.pause(state):
+        return ["task-start"]  # which says that the run is paused
     if run.status == "planning":
         raise IllegalMove(
             "the plan waits for a person", hint="They say `holdfast approve`, once it is written."

@@ -158,11 +158,7 @@ def advance(known: Merged, _at: str, place: Place, step: Step) -> Merged:
     step = _counted_from_ticks(known, step)
     moved = _to_phase(known.state, step)
     if known.state.phase.status == "blocked" and moved.phase.current > here and not step.force:
-        reason = canonical.blocked_by(known)
-        raise IllegalMove(
-            f"phase {here} is blocked{f': {reason}' if reason else ''}",
-            hint="Once it is not: `holdfast unblock`. To go on all the same: --force.",
-        )
+        raise _blocked(known, " To go on all the same: --force.")
     left = canonical.left_open(known, here, moved.phase.current)
     ticked = writeback.ticked(place, known, here) if step.tick else None
     if not step.force:
@@ -185,6 +181,8 @@ def _counted_from_ticks(known: Merged, step: Step) -> Step:
 def tick(known: Merged, _at: str, place: Place) -> Merged:
     """Tick the first open box of the phase in the plan; where no phases are known, of the plan."""
     here = known.state.phase.current
+    if known.state.phase.status == "blocked":
+        raise _blocked(known)
     ticked = writeback.ticked(place, known, here, most=1) if known.open_boxes else None
     if ticked is None and known.open_boxes:
         raise IllegalMove(
@@ -201,6 +199,14 @@ def tick(known: Merged, _at: str, place: Place) -> Merged:
             else "Once all is done: `holdfast complete`.",
         )
     return known._replace(ticked=ticked.edit)
+
+
+def _blocked(known: Merged, otherwise: str = "") -> IllegalMove:
+    reason = canonical.blocked_by(known)
+    return IllegalMove(
+        f"phase {known.state.phase.current} is blocked{f': {reason}' if reason else ''}",
+        hint=f"Once it is not: `holdfast unblock`.{otherwise}",
+    )
 
 
 def refuse_open_gates(left: Iterable[PlanPhase], otherwise: str) -> None:

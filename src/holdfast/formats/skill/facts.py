@@ -174,7 +174,7 @@ def _phase_action(state: State, phase: Phase | None) -> str:
     if phase is None or phase.status == "completed":
         return "All phases are completed: review the whole, then complete the workflow"
     step = state.state_machine.current_step
-    if phase.name == EXECUTION and not (state.tasks or phase.progress or step):
+    if state.lacks_tasks(phase):
         return f"Phase {phase.name}: add the tasks of the feature"
     left = steps_left(state, phase)
     if left:

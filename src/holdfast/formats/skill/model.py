@@ -228,6 +228,11 @@ class State(Document):
         """The numbers of those that are not completed."""
         return [self.number(task) for task in self.tasks if task.status != "completed"]
 
+    def lacks_tasks(self, phase: Phase) -> bool:
+        """Whether *phase* works through tasks, and neither a list nor a count of them is known."""
+        counted = phase.progress or self.state_machine.current_step
+        return phase.name == EXECUTION and not (self.tasks or counted)
+
     @property
     def over(self) -> bool:
         return self.workflow.status in OVER

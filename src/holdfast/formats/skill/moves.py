@@ -272,6 +272,8 @@ def missing(state: State, phase: Phase) -> tuple[str, str]:
     if phase.name == EXECUTION and state.open_tasks:
         numbers = ", ".join(map(str, state.open_tasks))
         return f"open tasks: {numbers}", "Complete them: holdfast skill task"
+    if state.lacks_tasks(phase):
+        return "it has no tasks", "Add them: holdfast skill task add DESCRIPTION"
     if phase.name == PULL_REQUEST and PR_CREATED in state.pending:
         return "no pull request is recorded", f"Record it: holdfast skill checkpoint {PR_CREATED}"
     if phase.name == "red" and not (phase.failure_confirmed and phase.failure_reason):
