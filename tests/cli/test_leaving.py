@@ -113,7 +113,9 @@ def test_nothing_was_removed_is_said_where_every_answer_was_no(
     assert files(project) == before
 
 
-@pytest.mark.parametrize("command", [["follow", "PLAN.md"], ["simulate"]])
+@pytest.mark.parametrize(
+    "command", [["follow", "PLAN.md"], ["simulate"], ["init", "--yes", "--only", "follow"]]
+)
 def test_a_project_where_only_commands_ran_was_not_known(
     command: list[str], holdfast_project: Project, tmp_path: Path
 ) -> None:

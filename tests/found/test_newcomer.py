@@ -207,3 +207,16 @@ def test_simulate_was_noted_as_a_hook_of_the_client(holdfast_project: Project) -
     holdfast_project.declare("Export")
     holdfast_project.run("simulate")
     assert "by `holdfast simulate`" in holdfast_project.run("status").stdout
+
+
+def test_uninstall_did_not_say_what_stays(holdfast_project: Project) -> None:
+    """The states of workflows, here and elsewhere."""
+    said = "Kept: the states of 1 project and what was followed; `holdfast uninstall --purge`"
+    holdfast_project.run("install")
+    assert "Kept: " not in holdfast_project.run("uninstall").stdout
+    holdfast_project.write("PLAN.md", STEPS)
+    holdfast_project.run("next")
+    for cwd in (holdfast_project.root, holdfast_project.home):
+        assert said in holdfast_project.run("uninstall", cwd=cwd).stdout
+    holdfast_project.run("uninstall", "--purge", "--yes")
+    assert "Kept: " not in holdfast_project.run("uninstall").stdout

@@ -34,6 +34,7 @@ from holdfast.formats.canonical.explaining import PASSED_OVER
 from holdfast.formats.canonical.files import LOCAL
 from holdfast.formats.canonical.sources.plan import NOTHING_TO_FOLLOW
 from holdfast.formats.engine.workflow import Workflow
+from holdfast.records import hooklog
 from holdfast.restoring import restore
 from holdfast.setup import clientsettings, installing
 from holdfast.setup.offers import NAMES, Offer, Registration, State, offered, registration_for
@@ -99,8 +100,10 @@ def init(
         chosen = _asked(chosen)
     elif dry_run or not yes:
         chosen = []
-    if chosen and not as_json:
-        say()
+    if chosen:
+        hooklog.note_project(view.place.user_folder, view.root)
+        if not as_json:
+            say()
     results = _set_up(app, setup, chosen, named, quiet=as_json)
     offers = [results.get(offer, offer) for offer in offers]
     if as_json:

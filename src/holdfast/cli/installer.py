@@ -176,7 +176,14 @@ def uninstall(
         return
     if yes:
         raise click.UsageError("--yes belongs to --purge.")
-    client = CLIENTS[agent]
+    _take_back(app, CLIENTS[agent], named, dry_run=dry_run)
+    if count := leaving.with_states(app.surroundings):
+        states = f"the states of {counted(count, 'project')} and what was followed"
+        say(f"Kept: {states}; `holdfast uninstall --purge` removes them.")
+
+
+def _take_back(app: App, client: Client, named: Scope | None, *, dry_run: bool) -> None:
+    """Remove what `install` and `init` wrote for *client*."""
     scopes, scope = clientsettings.look(app.surroundings, client), named or "user"
     file = scopes.file(scope)
     count, has_extras = len(file.hooks), extras.are_in(file.value)

@@ -70,6 +70,11 @@ def find(here: Surroundings) -> list[Group]:
     return [group for group in (*groups, Group("your home", home)) if group.remnants]
 
 
+def with_states(here: Surroundings) -> int:
+    """The number of projects that have states of workflows or a project record."""
+    return sum(any(_kept(root)) for root in _projects(here))
+
+
 def archive(groups: list[Group], path: str) -> bool:
     """Put the states that are to go into one file at *path*; whether there are any."""
     kept = [remnant for group in groups for remnant in group.removable if remnant.archived]
@@ -153,6 +158,11 @@ def _in_project(root: str, state_dir: str | None) -> Iterator[Remnant]:
     settings = os.path.join(root, _SETTINGS)
     if os.path.lexists(settings):
         yield Remnant(settings, "settings of the project", partial(remove, settings, above=1))
+    yield from _kept(root)
+
+
+def _kept(root: str) -> Iterator[Remnant]:
+    """The states of workflows, and the project record."""
     yield from _states(Store(root))
     private = os.path.join(root, PRIVATE)
     if os.path.islink(private):

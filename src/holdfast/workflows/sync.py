@@ -352,7 +352,6 @@ def _record(view: ProjectView, key: str, *, follows: bool = False) -> None:
 def take_up(view: ProjectView, workflow: Workflow, wait: float = COMMAND_WAIT) -> None:
     """Claim *workflow*, or the one that it is part of, and observe it from now on."""
     workflow = next((other for other in view.workflows if other.key == workflow.part_of), workflow)
-    hooklog.note_project(view.place.user_folder, view.root)
     claim(view, workflow)
     if workflow.standing == "finished":
         put_down(view, workflow)
@@ -435,6 +434,7 @@ class Project:
         """The project as it is now, for a caller that will write. With *save_due*, saves that first."""
         self.changes = True
         view = self.look(only, stay=stay)
+        hooklog.note_project(view.place.user_folder, view.root)
         if save_due:
             save(view, COMMAND_WAIT)
         if only:
