@@ -152,6 +152,71 @@ def test_what_a_word_does_in_each_format(
     assert (done.returncode, says in done.stdout + done.stderr) == (code, True), done
 
 
+WAITING = ["done", "gate approve-internal fine --pr 7"]
+NOT_AN_OPTION = [  # texts that look like options, and what is said of them
+    ("canonical", [], ["note", "- too long"], 0, "added: - too long"),
+    ("canonical", [], ["note", "--", "--force is forbidden"], 0, "added: --force is forbidden"),
+    ("canonical", [], ["note", "--", "one text", "-w", "two"], 0, "added: one text\n  added: -w\n  added: two"),
+    ("canonical", [], ["note", "a word", "- b", "-w", "Pages"], 0, "added: a word\n  added: - b"),
+    ("canonical", [], ["note", "-x is text"], 2, "Usage: holdfast note [OPTIONS] TEXT...\n"),
+    ("canonical", [], ["remind", "- follow up"], 0, "added: - follow up"),
+    ("canonical", [], ["block", "- no key"], 0, "by: - no key"),
+    ("canonical", [], ["block", "--", "--no-key"], 0, "by: --no-key"),
+    ("canonical", [], ["next", "- x"], 2, "Usage: holdfast next [OPTIONS] [NAME]\n"),
+    ("canonical", [], ["next", "--", "--tick"], 1, "no workflow is called '--tick'"),
+    ("canonical", [], ["done", "- x"], 2, "Usage: holdfast done [OPTIONS]\n"),
+    ("canonical", [], ["done", "--", "--help"], 2, "unexpected extra argument (--help)"),
+    ("canonical", ["block"], ["unblock", "--", "-x"], 2, "unexpected extra argument (-x)"),
+    ("skill", DEV, ["note", "- too long"], 0, "added: - too long"),
+    ("skill", DEV, ["note", "--", "--drop it"], 0, "added: --drop it"),
+    ("skill", DEV, ["block", "- no key"], 0, "Blocked: - no key"),
+    ("skill", DEV, ["skill", "task", "add", "- Three"], 0, "Workflow noted: A"),
+    ("skill", DEV, ["done", "--", "--commit"], 1, "'task_execution', not '--commit'"),
+    ("gated", ["done"], ["gate", "revise", "- too long"], 0, "Workflow reviewed: A"),
+    ("gated", WAITING, ["reject", "- too long"], 0, "on the pull request: - too long"),
+    ("gated", WAITING, ["reject", "--", "--too long"], 0, "on the pull request: --too long"),
+    ("gated", WAITING, ["reject", "a", "b"], 2, "Usage: holdfast reject [OPTIONS] [TEXT]\n"),
+    ("gated", WAITING, ["approve", "- fine"], 2, "Usage: holdfast approve [OPTIONS]\n"),
+    ("gated", WAITING, ["approve", "--", "--comments"], 2, "unexpected extra argument (--comments)"),
+    ("gated", ["block lost"], ["unblock", "- go on"], 0, "that a person gave: - go on"),
+    ("gated", ["block lost"], ["unblock", "--", "--go on"], 0, "that a person gave: --go on"),
+    ("orchestrator", [], ["orchestrate", "warn", "- slow"], 0, "Workflow noted: a"),
+    ("orchestrator", [], ["note", "--", "--type"], 0, "Workflow noted: a"),
+    ("pipeline", [], ["next", "--", "--json"], 2, "Usage: holdfast next [OPTIONS]\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "before", "typed", "code", "says"), NOT_AN_OPTION)
+def test_a_text_that_looks_like_an_option(
+    form: str, before: list[str], typed: list[str], code: int, says: str, holdfast_project: Project
+) -> None:
+    """It was parsed twice, without its `--`, and errors named a command that nobody had typed."""
+    begin(holdfast_project, form, *before)
+    done = holdfast_project.run(*typed, session=HERE, check=False)
+    assert (done.returncode, says in done.stdout + done.stderr) == (code, True), done
+
+
+@pytest.mark.parametrize("form", ["canonical", "skill"])
+def test_two_dashes_and_drop_removed_a_note(form: str, holdfast_project: Project) -> None:
+    begin(holdfast_project, form, *(DEV if form == "skill" else ()), "note 'the key'")
+    refused = holdfast_project.run("note", "--", "--drop", "key", session=HERE, check=False)
+    assert "These are 2 notes of one word" in refused.stderr
+    hinted = refused.stderr.partition("For one: holdfast ")[2]
+    assert "added: --drop key" in holdfast_project.run(*shlex.split(hinted), session=HERE).stdout
+    assert "the key" in holdfast_project.run("show", session=HERE).stdout
+
+
+def test_a_word_does_not_take_another_workflow_than_it_found(holdfast_project: Project) -> None:
+    """NAME may stand without -w where the command allows it, but what `next` does depends on the workflow."""
+    begin(holdfast_project, "canonical", "next", "switch Pages")
+    holdfast_project.run("start", "Other", "--phases", "A,B", session="s-2")
+    before = holdfast_project.states()
+    refused = holdfast_project.run("next", "Other", session=HERE, check=False)
+    assert (refused.returncode, "Give the workflow as -w NAME." in refused.stderr) == (2, True)
+    assert holdfast_project.states() == before
+    assert "phase 2/2 (B)" in holdfast_project.run("next", "OTHER", session="s-2").stdout
+
+
 def table() -> dict[str, dict[str, Word]]:
     return {form.name: words.commands(form)[1] for form in registry.every()}
 

@@ -12,6 +12,7 @@ import click
 
 from holdfast.cli.app import (
     App,
+    TextCommand,
     Whole,
     complete_path,
     complete_reminder,
@@ -204,7 +205,7 @@ def phase_set(
     _go(app, name, Step(phase, phase_name, status, total, force), "moved")
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("reason", required=False, default="")
 @workflow_option
 @pass_app
@@ -233,7 +234,7 @@ def done(app: App, name: str | None) -> None:
     _tell(view, known, "advanced", *(f"ticked: {box}" for box in ticked))
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument(
     "texts", nargs=-1, required=True, metavar="TEXT...", shell_complete=complete_reminder
 )
@@ -339,7 +340,7 @@ _GATE = "a gate is the boxes before it; tick them, or `holdfast done`"
 WORDS = {
     "next": Word("`phase next`", "phase next"),
     "done": Word("ticks the first open box of the phase in the plan", "done"),
-    "note": Word("`remind TEXT`", "remind"),
+    "note": Word("keeps it as a reminder of the workflow, as `remind TEXT` does", "remind"),
     "block": Word("the phase is blocked; REASON is kept", "block"),
     "unblock": Word("the phase goes on", "unblock"),
     "approve": Word(_GATE),

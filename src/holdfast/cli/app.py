@@ -58,6 +58,8 @@ class App(Project):
     def __init__(self, surroundings: Surroundings, clock: Clock) -> None:
         # Which command it is, is known only when it runs.
         super().__init__(surroundings, clock, lambda: click.get_current_context().command_path)
+        # The workflow that a word has selected; its command works on this one, however it is called.
+        self.selected: Workflow | None = None
 
     def when_off(self, why: str) -> None:
         """Refuse to change anything; looking is allowed, with a warning."""
@@ -104,17 +106,19 @@ class App(Project):
         return store.relative(real)
 
     def meant(self, view: ProjectView, name: str | None, format_name: str = "") -> Workflow:
-        """The workflow called *name*, else this session's; only of *format_name*, if given."""
+        """The selected workflow, else the one called *name*, else this session's; only of *format_name*, if given."""
         try:
             return self._find(view, name, format_name)
         except NoSuchWorkflow as error:
             if view.failure:  # it may be there
-                error.cause = f"{error.cause}; {view.failure.cause}"
-                error.hint = view.failure.hint
+                cause = f"{error.cause}; {view.failure.cause}"
+                raise NoSuchWorkflow(cause, hint=view.failure.hint) from error
             raise
 
     def _find(self, view: ProjectView, name: str | None, format_name: str) -> Workflow:
         among = [workflow for workflow in view.workflows if format_name in {"", workflow.format}]
+        if selected := self.selected:
+            return next((workflow for workflow in among if workflow.key == selected.key), selected)
         if name:
             return find(among, name)
         choice = view.choice(format_name)
@@ -202,6 +206,28 @@ def _just_finished(view: ProjectView, among: Sequence[Workflow]) -> Workflow | N
 def _is_later(finished: Workflow, chosen: Workflow, view: ProjectView) -> bool:
     own = view.owned is not None and view.owned.workflow == finished.key
     return finished.standing == "finished" and (own or finished.changed_at > chosen.changed_at)
+
+
+class TextCommand(click.Command):
+    """A command that takes a text which begins with "- ", a bullet in markdown, as a text."""
+
+    def is_text(self, word: str) -> bool:
+        """Whether *word*, which begins with a dash, is no option."""
+        return word[1].isspace()
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Click has no setting for this: to its parser, all that begins with a dash is an option."""
+        parser: Any = super().make_parser(ctx)
+        read_option = parser._process_opts  # noqa: SLF001
+
+        def read(word: str, state: Any) -> None:
+            if self.is_text(word):
+                state.largs.append(word)
+            else:
+                read_option(word, state)
+
+        parser._process_opts = read  # noqa: SLF001
+        return parser
 
 
 class Whole(click.IntRange):
@@ -439,4 +465,4 @@ def _command_for(name: str, move: Move, run: Run) -> click.Command:
     decorated: Any = pass_app(callback)
     for parameter in reversed(move.parameters):
         decorated = parameter(decorated)
-    return click.command(name, help=move.step.__doc__)(decorated)
+    return click.command(name, cls=TextCommand, help=move.step.__doc__)(decorated)

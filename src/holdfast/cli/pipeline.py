@@ -74,7 +74,7 @@ def pipeline() -> None:
 
 def _meant(app: App, view: ProjectView, name: str | None) -> str:
     """The id of the workflow called *name*, else of this session's."""
-    if name:
+    if name and not app.selected:
         try:  # also one that ended long ago, which lists leave out
             return files.find(view.place.store, name).name
         except NoSuchWorkflow:
@@ -85,7 +85,8 @@ def _meant(app: App, view: ProjectView, name: str | None) -> str:
         stopped = {"cancelled", "failed"}
         over = [one.name for one in view.workflows if one.briefing.status in stopped]
         if over and not name:
-            error.hint = f"Resume one that has ended: holdfast pipeline resume {over[0]}"
+            hint = f"Resume one that has ended: holdfast pipeline resume {over[0]}"
+            raise NoSuchWorkflow(error.cause, hint=hint) from error
         raise
 
 

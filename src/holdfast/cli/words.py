@@ -1,19 +1,20 @@
 """The words that every format has: next, done, note, block, unblock, approve, reject.
 
 Each format's module of commands says in its table WORDS which of these commands a word runs. The word finds the
-workflow and hands everything else on, so it takes the same options as the command, and refuses the same.
+workflow and runs the command on it with what was typed, so it takes the same options, and refuses the same.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import click
 
-from holdfast.cli.app import App, pass_app, take_up, workflow_option
+from holdfast.cli.app import App, TextCommand, pass_app, take_up, workflow_option
 from holdfast.errors import IllegalMove
 from holdfast.files.store import COMMAND_WAIT
 from holdfast.formats import registry
@@ -22,7 +23,6 @@ from holdfast.formats.engine.workflow import Place, Workflow
 from holdfast.formats.registry import GENERAL, format_of
 from holdfast.records import ledger
 from holdfast.text.plaintext import one_line
-from holdfast.workflows.selection import distinct_name
 
 # Says which commands of the group are legal now.
 Ways: TypeAlias = Callable[[Place, Workflow], Sequence[str]]
@@ -44,11 +44,12 @@ def refuse_single_words(texts: Sequence[str], *, drop: bool) -> None:
     """Refuse several texts of one word, which were to be one."""
     if len(texts) > 1 and not drop and not any(" " in text for text in texts):
         command = click.get_current_context().command_path
-        quoted = one_line(f"{command} {shlex.quote(' '.join(texts))}")
-        raise click.UsageError(f"These are {len(texts)} notes of one word. For one: {quoted}")
+        dashes = "-- " if texts[0].startswith("-") else ""  # or it would be taken for an option
+        one = one_line(f"{command} {dashes}{shlex.quote(' '.join(texts))}")
+        raise click.UsageError(f"These are {len(texts)} notes of one word. For one: {one}")
 
 
-@click.command("note")
+@click.command("note", cls=TextCommand)
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @click.option("--drop", is_flag=True, help="Remove these notes.")
 @workflow_option
@@ -65,10 +66,8 @@ def note_in_record(app: App, texts: tuple[str, ...], drop: bool, name: str | Non
     add, gone = ((), texts) if drop else (texts, ())
     ledger.remind(store, workflow.key, begun, COMMAND_WAIT, add=add, drop=gone)
     view = app.look()
-    workflow = app.meant(view, distinct_name(workflow, view.workflows))
-    take_up(
-        view, workflow, "noted", *(f"{'taken out' if drop else 'added'}: {text}" for text in texts)
-    )
+    done = "taken out" if drop else "added"
+    take_up(view, app.meant(view, name), "noted", *(f"{done}: {text}" for text in texts))
 
 
 IN_RECORD = Word("keeps it in the project record; told after a compaction", in_record=True)
@@ -81,8 +80,8 @@ def commands(form: AnyFormat) -> tuple[click.Group, dict[str, Word]]:
     return getattr(module, GENERAL if is_general else form.group), getattr(module, "WORDS", {})
 
 
-def _command(word: str, place: Place, workflow: Workflow) -> tuple[str, click.Command]:
-    """The command that does *word* to *workflow*, and what it is called."""
+def _command(word: str, place: Place, workflow: Workflow) -> click.Command:
+    """The command that does *word* to *workflow*."""
     form = format_of(workflow)
     if not form.group and workflow.format != GENERAL:
         raise IllegalMove(
@@ -92,7 +91,7 @@ def _command(word: str, place: Place, workflow: Workflow) -> tuple[str, click.Co
     group, words = commands(form)
     found = words.get(word, Word("no command of this format does it"))
     if found.in_record:
-        return "note", note_in_record
+        return note_in_record
     if found.command is None:
         hint = f"Its own commands: holdfast {form.group} --help" if form.group else ""
         raise IllegalMove(f"{workflow.name!r} cannot {word}: {found.does}", hint=hint)
@@ -106,7 +105,7 @@ def _command(word: str, place: Place, workflow: Workflow) -> tuple[str, click.Co
         raise IllegalMove(
             f"{workflow.name!r} can go on in {len(ways)} ways", hint="\n  ".join(lines)
         )
-    return named[0]
+    return named[0][1]
 
 
 def _below(group: click.Group, words: str) -> click.Command:
@@ -120,7 +119,37 @@ def _arguments(command: click.Command) -> str:
     return " ".join(given.human_readable_name for given in named)
 
 
-class _WithTable(click.Command):
+class _WordCommand(TextCommand):
+    """A word: finds the workflow, and becomes the command that does the word to it."""
+
+    def is_text(self, word: str) -> bool:
+        """All but what selects the workflow or asks for help is for the command."""
+        return super().is_text(word) or not re.match(r"-w|--workflow|(-h|--help)$", word)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """The context of the command, which reads *args* as they were given."""
+        context = super().make_context(info_name, [*args], parent, **extra)
+        if context.resilient_parsing:  # for a completion
+            return context
+        app = context.ensure_object(App)
+        app.changes = True
+        with context.scope(cleanup=False):  # errors name the word
+            view = app.look()
+            workflow = app.to_change(view, context.params["name"])
+            command = _command(self.name or "", view.place, workflow)
+        inner = command.make_context(info_name, args, parent, **extra)
+        given = inner.params.get("chosen") or inner.params.get("name")
+        if given and app.meant(view, given).key != workflow.key:
+            raise click.UsageError("Give the workflow as -w NAME.", inner)
+        app.selected = workflow
+        return inner
+
     def format_epilog(
         self,
         ctx: click.Context,  # noqa: ARG002  # click's signature
@@ -134,26 +163,11 @@ class _WithTable(click.Command):
 
 
 def _word(name: str, about: str) -> click.Command:
-    @click.command(
-        name,
-        cls=_WithTable,
-        help=f"{about} It takes the options of the command that it runs.",
-        context_settings={"ignore_unknown_options": True},
-    )
-    @click.argument("given", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS] [TEXT]...")
-    @workflow_option
-    @click.pass_context
-    def run(context: click.Context, /, given: tuple[str, ...], name: str | None) -> None:
-        app = context.ensure_object(App)
-        app.changes = True
-        view = app.look()
-        workflow = app.to_change(view, name)
-        called, command = _command(context.info_name or "", view.place, workflow)
-        arguments = [*given, "-w", distinct_name(workflow, view.workflows)]
-        with command.make_context(called, arguments, parent=context.find_root()) as inner:
-            command.invoke(inner)
-
-    return run
+    given = click.Argument(["given"], nargs=-1, metavar="[TEXT]...")
+    about = f"{about} It takes the options of the command that it runs."
+    word = _WordCommand(name, params=[given], help=about)
+    workflow_option(word)  # adds its option
+    return word
 
 
 next_step = _word("next", "Take the one legal step forward, or list the choices.")
