@@ -485,6 +485,21 @@ def test_a_completed_feature_with_an_open_phase_is_not_to_be_published(
     assert "finalize" not in line
 
 
+def test_a_phase_that_was_begun_before_an_approval_was_told_as_the_work(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """The agent was sent on past a phase that waits for a person."""
+    state = state_example()
+    state["phases"][NAMES[2]]["status"] = "in_progress"
+    put_feature(holdfast_project, {**state, "current_phase": NAMES[2]})
+    guidance = compaction_cycle().guidance
+    told = (
+        "phases.01-requirements.status: expected approved, since current_phase is 03-implementation"
+    )
+    assert f"1. What comes next cannot be told: {told}" in guidance
+    assert "gate submit" not in guidance
+
+
 def test_approved_phases_without_a_pull_request_ask_for_one(
     holdfast_project: Project, compaction_cycle: Compactions
 ) -> None:

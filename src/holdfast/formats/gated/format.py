@@ -271,6 +271,9 @@ class Gated(StateFormat[Content, Feature, Found[Feature]]):
     def deciding(self, _: State) -> Collection[str]:
         return "current_phase", "status"
 
+    def undecided(self, entry: Feature) -> str:
+        return super().undecided(entry) or next(contradictions(entry.state), "")
+
     def beyond_types(self, state: State) -> Iterator[str]:
         yield from contradictions(state)
 
