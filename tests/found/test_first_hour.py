@@ -206,7 +206,7 @@ def test_simulate_printed_nothing_three_times(holdfast_project: Project) -> None
     holdfast_project.run("install", "--yes")
     done = holdfast_project.run("simulate", check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[0] == "holdfast: nothing: no workflow is declared or kept here"
+    assert done.stderr.splitlines()[0] == "holdfast: no workflow is active"
     done = holdfast_project.run("simulate", "--json", check=False)
     assert (done.returncode, json.loads(done.stdout)[0]["guidance"]) == (1, "")
     _declare(holdfast_project)
@@ -316,15 +316,15 @@ def test_a_phase_that_nothing_states_was_told_as_the_only_one(
     )
     project.write("CLAUDE/Plan/001-q/PLAN.md", plan)
     cycle = compaction_cycle()
-    assert 'the workflow "Q" is in progress. Next action: b.' in cycle.note
-    assert 'The workflow "Q" (type custom) is in progress.' in cycle.guidance
-    assert cycle.message.startswith("✅ Workflow restored: Q. Next: b")
+    assert 'the workflow "Q" is in progress, 1 of 2 done. Next action: b.' in cycle.note
+    assert 'The workflow "Q" (type custom) is in progress, 1 of 2 done.' in cycle.guidance
+    assert cycle.message.startswith("✅ Workflow restored: Q. 1 of 2 done. Next: b")
     commands = (["status"], ["list"], ["show"], ["preview"], ["remind", "x"])
     said = [cycle.note, cycle.guidance, *(project.run(*command).stdout for command in commands)]
     for told in said:
         assert "1/1" not in told
         assert "phase 1" not in told
-    assert project.run("block", "a key").stdout.startswith("Workflow blocked: Q, blocked. Next: b")
+    assert project.run("block", "a key").stdout.startswith("Workflow blocked: Q, blocked. 1 of 2")
     briefing = json.loads(project.run("status", "--json").stdout)["workflow"]["briefing"]
     assert (briefing["phase"], briefing["phases"]) == (1, 1)
     assert "passed over" in project.run("why", "CLAUDE/Plan/001-q/PLAN.md").stdout

@@ -220,3 +220,43 @@ def test_uninstall_did_not_say_what_stays(holdfast_project: Project) -> None:
         assert said in holdfast_project.run("uninstall", cwd=cwd).stdout
     holdfast_project.run("uninstall", "--purge", "--yes")
     assert "Kept: " not in holdfast_project.run("uninstall").stdout
+
+
+def test_a_plan_of_boxes_lost_its_count(
+    holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """Only `init` said how many are done. After the last one nothing said that all are."""
+    project = holdfast_project
+    project.write("PLAN.md", LIST)
+    cycle = compaction_cycle()
+    assert cycle.message == "✅ Workflow restored: Export. 2 of 4 done. Next: Hook up"
+    assert "(type custom) is in progress, 2 of 4 done." in cycle.guidance
+    assert "is in progress, 2 of 4 done." in cycle.note
+    assert "  status     in progress, 2 of 4 done\n" in project.run("status").stdout
+    assert "    2 of 4 done · next: Hook up" in project.run("list").stdout
+    assert project.run("statusline").stdout == "Export 2 of 4 done\n"
+    project.run("done")
+    assert "4 of 4 done. Next: all done: `holdfast complete`" in project.run("done").stdout
+    assert "next       all done: `holdfast complete`" in project.run("status").stdout
+    assert "1. Every box of the plan is ticked. Review the whole" in compaction_cycle().guidance
+
+
+def test_the_last_box_of_a_phase_led_nowhere(holdfast_project: Project) -> None:
+    """A command had set the phase, so the plan's boxes do not move it."""
+    project = holdfast_project
+    project.write("PLAN.md", STEPS)
+    project.run("phase", "set", "2")
+    assert "Next: Try it" in project.run("done").stdout
+    onward = "`holdfast next`, to phase 3: Document"
+    assert f"Next: {onward}" in project.run("done").stdout
+    assert f"next       {onward}" in project.run("status").stdout
+    assert "phase 3/4 (Document). Next: Document" in project.run("next").stdout
+
+
+@pytest.mark.parametrize("command", ["simulate", "why", "doctor", "status", "preview", "next"])
+def test_without_a_plan_nothing_named_the_way_on(command: str, holdfast_project: Project) -> None:
+    """Only `init` knew that it can write a plan."""
+    done = holdfast_project.run(command, check=False)
+    way_on = "Start one with `holdfast init --plan`, or `holdfast start NAME`"
+    assert way_on in done.stdout + done.stderr
+    assert "nothing: no workflow" not in done.stderr

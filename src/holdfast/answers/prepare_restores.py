@@ -85,7 +85,7 @@ def _standing(view: ProjectView) -> Answer:
     briefing = workflow.briefing
     return {
         "name": one_line(briefing.name),
-        "phase": briefing.count,
+        "phase": briefing.count or briefing.boxes,
         "title": one_line(briefing.phase_name),
         "status": one_line(briefing.status, 20).replace("_", " "),
         "behind": workflow.behind,

@@ -130,7 +130,7 @@ class App(Project):
         if choice.chosen is None:
             group = named(format_name).group if format_name else ""
             why = f"no {format_name} workflow is active" if group else choice.why
-            hint = f"Start one with `holdfast {group} start`" if group else _way_on(view)
+            hint = f"Start one with `holdfast {group} start`" if group else sync.way_on(view)
             raise NoSuchWorkflow(
                 f"{why} in {view.root}",
                 hint=f"{hint}; `holdfast why` explains what was found.",
@@ -154,17 +154,6 @@ class App(Project):
                 hint=own if group else f"Edit its file: {workflow.briefing.state_path}",
             )
         return workflow
-
-
-def _way_on(view: ProjectView) -> str:
-    """What to do where no workflow is active: follow a plan, resume the last one, or start one."""
-    if view.candidates:
-        return str(view.candidates[0])
-    ended = ledger.load(view.place.store).finished.values()
-    if last := max(ended, key=lambda stone: stone.at, default=None):
-        resumed = one_line(shlex.join(["holdfast", "resume", last.name]))
-        return f"{last.name!r} was {last.how} on {last.at[:10]}: `{resumed}` takes it up again"
-    return "Start one with `holdfast start NAME`"
 
 
 def _near_file(path: Path) -> str:

@@ -87,8 +87,10 @@ def simulate(
             alike = "all gave the same answers" if same else "the last one is shown"
             say(f"\n{len(played)} cycles; {alike}.")
     if not played[-1].guidance:
+        if view.choice().chosen is None and not view.place.off:
+            raise IllegalMove(view.choice().why, hint=sync.way_on(view))
         raise IllegalMove(
-            decided.get("SessionStart", f"nothing restored: {view.choice().why}"),
+            decided.get("SessionStart", "nothing was restored"),
             hint="`holdfast why` explains what was found.",
         )
 

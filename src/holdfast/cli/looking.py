@@ -54,8 +54,8 @@ def status(app: App, name: str | None, as_json: bool) -> None:
         for other in choice.others:
             if other.standing != "ignored":
                 put(one_line(restore.in_brief(other)), lead="  ")
-        for plan in view.candidates:
-            say(f"  {plan}")
+        for line in [*map(str, view.candidates)] or [sync.way_on(view)]:
+            say(f"  {line}")
 
 
 def _tell_what_is_missing(view: ProjectView) -> None:
@@ -181,7 +181,7 @@ def why(app: App, file: str | None, as_json: bool) -> None:
     if as_json:
         dump(facts)
         return
-    for line in _explained(facts, view.place.settings.plans):
+    for line in _explained(facts, view.place.settings.plans, sync.way_on(view)):
         terminal.line(line)
 
 
@@ -243,7 +243,7 @@ def print_line(line: Mapping[str, Any]) -> None:
     put(one_line(what), lead=f"{line['line']:>5}  {text}  ", style=style)
 
 
-def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
+def _explained(facts: Mapping[str, Any], plans: Sequence[str], way_on: str) -> Iterator[str]:
     yield f"Project root: {facts['root']}"
     for folder in facts["searched"]:
         if folder != facts["root"]:
@@ -262,6 +262,8 @@ def _explained(facts: Mapping[str, Any], plans: Sequence[str]) -> Iterator[str]:
     for other in facts["others"]:
         yield f"  not chosen: {one_line(other)}"
     yield from facts["candidates"]
+    if not (chosen or facts["candidates"]):
+        yield f"{way_on}."
     for note in facts["notes"]:
         yield f"Note: {one_line(note)}"
     runs = facts["last_runs"]

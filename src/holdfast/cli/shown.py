@@ -69,7 +69,7 @@ def _sheet(view: ProjectView, workflow: Workflow) -> None:
     phase = f"{briefing.count} {one_line(briefing.phase_name)}".rstrip()
     status = briefing.status.replace("_", " ")
     if not briefing.has_phases:
-        _row("status", status, colour)
+        _row("status", ", ".join(filter(None, [status, briefing.boxes])), colour)
     else:
         _row("phase", f"{phase}, {status}", colour)
     if briefing.has_phases and not briefing.phase_trouble:
@@ -106,6 +106,8 @@ def _facts(view: ProjectView, workflow: Workflow) -> Iterator[str]:
     name = distinct_name(workflow, view.workflows)
     if name != workflow.name:
         yield one_line(name, 200)
+    if workflow.briefing.boxes:
+        yield workflow.briefing.boxes
     if workflow.briefing.next_action and not _is_over(workflow):
         yield f"next: {one_line(workflow.briefing.next_action, 100)}"
     if workflow.branch:

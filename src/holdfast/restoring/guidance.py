@@ -133,9 +133,11 @@ def _place(briefing: Briefing) -> str:
 
 
 def _stands(briefing: Briefing) -> str:
-    """In which phase the work is, and its status; without phases the status alone."""
+    """In which phase the work is, and its status; without phases the status and the boxes."""
     status = briefing.status.replace("_", " ")
-    return f"in {_place(briefing)}. Status: {status}" if briefing.has_phases else status
+    if briefing.has_phases:
+        return f"in {_place(briefing)}. Status: {status}"
+    return ", ".join(filter(None, [status, briefing.boxes]))
 
 
 def _reading_line(item: Item, situation: Situation) -> str:
@@ -323,6 +325,7 @@ def for_person(briefing: Briefing, verb: str, opening: str = "") -> str:
     line += f" ({title})" if title else ""
     if briefing.status != "in_progress" and (briefing.has_phases or opening):
         line = f"{line}, {briefing.status.replace('_', ' ')}"
+    line += f". {briefing.boxes}" if briefing.boxes else ""
     if briefing.next_action:
         return f"{line}. Next: {one_line(briefing.next_action, 160)}"
     return line
@@ -331,6 +334,8 @@ def for_person(briefing: Briefing, verb: str, opening: str = "") -> str:
 def at_a_glance(briefing: Briefing, others: int) -> str:
     """For the person at the start of a session: where it stands, what is next, how many *others* there are."""
     facts = [f"{one_line(briefing.name, 120)} {briefing.count}".rstrip()]
+    if briefing.boxes:
+        facts.append(briefing.boxes)
     if briefing.status != "in_progress":
         facts.append(briefing.status.replace("_", " "))
     if briefing.next_action:

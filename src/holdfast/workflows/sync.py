@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -26,6 +27,7 @@ from holdfast.formats.engine.workflow import CandidatePlan, Place, Survey, Workf
 from holdfast.records import hooklog, ledger, sessionlog
 from holdfast.records import session as sessions
 from holdfast.records.session import Session
+from holdfast.text.plaintext import one_line
 from holdfast.workflows import activity
 from holdfast.workflows.selection import Choice, Circumstances, choose
 
@@ -396,6 +398,17 @@ def clear_notices(view: ProjectView) -> None:
     # If this fails, they are shown once more.
     with contextlib.suppress(HoldfastError), store.lock(HOOK_WAIT):
         ledger.change(store, clear)
+
+
+def way_on(view: ProjectView) -> str:
+    """What to do where no workflow is active: follow a plan, resume the last one, or start one."""
+    if view.candidates:
+        return str(view.candidates[0])
+    ended = ledger.load(view.place.store).finished.values()
+    if last := max(ended, key=lambda stone: stone.at, default=None):
+        resumed = shlex.join(["holdfast", "resume", last.name])
+        return f"{last.name!r} was {last.how} on {last.at[:10]}: `{one_line(resumed)}` takes it up again"
+    return "Start one with `holdfast init --plan`, or `holdfast start NAME`"
 
 
 class Project:

@@ -119,15 +119,16 @@ class Canonical(StateFormat[Merged, Merged, View]):
             phase_name=unless_numbered(phase.name, phase.current),
             phase_trouble=entry.phase_trouble,
             has_phases=entry.has_phases,
+            boxes="{} of {} done".format(*entry.boxes) if entry.boxes[1] else "",
             status=phase.status,
-            next_action=next_action or (_ALL_DONE if entry.all_done else None),
+            next_action=next_action or _onward(entry),
             gate=gate,
             left_open=tuple(all_in_words(left_open(entry, 1, phase.current))),
             reading=tuple(map(normal_reading, state.required_reading)),
             reminders=tuple(state.key_reminders),
             context=tuple(state.context.items()),
             state_path=place.store.relative(entry.file.path) if entry.file else None,
-            comes_next=_after(entry) if entry.has_phases and not entry.phase_trouble else "",
+            comes_next="" if entry.phase_trouble else _after(entry),
             kept_with=() if phase.status == "blocked" else tuple(_kept_with(entry)),
             ended_with="holdfast complete",
         )
@@ -337,7 +338,6 @@ class Canonical(StateFormat[Merged, Merged, View]):
 
 # No hook reads a thousand copies for that; whoever works on another one is told of it then.
 _TOLD_OF_COPIES = 20
-_ALL_DONE = "all done: `holdfast complete`"
 _NAMED = 5  # open boxes of one phase
 _NAMED_PHASES = 3
 _ATTEMPTS = 5  # to save a state that somebody writes at the same moment
@@ -437,17 +437,35 @@ def _kept_with(entry: Merged) -> Iterator[str]:
     yield from ("holdfast remind", "holdfast context")
 
 
+def _onward(entry: Merged) -> str | None:
+    """The next action where the phase, or all of the plan, has nothing left to do."""
+    if entry.all_done:
+        return "all done: `holdfast complete`"
+    here, following = entry.state.phase.current, _following(entry, ": ")
+    is_done = any(phase.number == here and phase.done for phase in entry.planned)
+    return (
+        f"`holdfast next`, to {following}" if is_done and here < entry.state.phase.total else None
+    )
+
+
+def _following(entry: Merged, before: str) -> str:
+    """The next phase: its number, and its name with *before* in front."""
+    number, kept = entry.state.phase.current + 1, entry.state.holdfast
+    name = names_of(kept.phases).get(number) if kept else None
+    return f"phase {number}{before + name if name else ''}"
+
+
 def _after(entry: Merged) -> str:
     """What comes next where that is not to go on in the phase."""
-    phase, kept = entry.state.phase, entry.state.holdfast
-    if phase.status == "not_started":
-        return f"Phase {phase.current} of {phase.total} is not started yet: begin it."
+    phase = entry.state.phase
     if entry.all_done and phase.status == "in_progress":
         return "Every box of the plan is ticked. Review the whole, then `holdfast complete`."
-    name = names_of(kept.phases).get(phase.current + 1) if kept else None
-    following = f"phase {phase.current + 1}{f', {name}' if name else ''}"
+    if not entry.has_phases:
+        return ""
+    if phase.status == "not_started":
+        return f"Phase {phase.current} of {phase.total} is not started yet: begin it."
     done = f"Phase {phase.current} of {phase.total} is completed"
-    begun = f"{done}: begin {following}, with `holdfast phase next`."
+    begun = f"{done}: begin {_following(entry, ', ')}, with `holdfast phase next`."
     return begun if phase.status == "completed" else ""
 
 

@@ -133,8 +133,17 @@ class Merged(NamedTuple):
         return next((phase.open_items for phase in here), next(listed, ()))
 
     @property
+    def boxes(self) -> tuple[int, int]:
+        """How many boxes of the plan are ticked, and how many there are, where no phases are known."""
+        sources = () if self.has_phases else self.declarations
+        return next(((said.ticked, said.boxes) for said in sources if said.boxes), (0, 0))
+
+    @property
     def all_done(self) -> bool:
-        """Whether this is the last phase and the markdown marks every phase done."""
+        """Whether this is the last phase and the markdown marks every phase or box done."""
+        if not self.has_phases:
+            ticked, boxes = self.boxes
+            return ticked == boxes > 0
         phase, planned = self.state.phase, self.planned
         return phase.current == phase.total and bool(planned) and all(one.done for one in planned)
 

@@ -45,6 +45,7 @@ class Briefing:
     ended_with: str = ""  # the command that ends it
     phase_trouble: str = ""  # why the phase is not known; then its numbers say nothing
     has_phases: bool = True  # where nothing states or lists any, none is told
+    boxes: str = ""  # of a plan without phases: "1 of 4 done"
 
     @property
     def count(self) -> str:

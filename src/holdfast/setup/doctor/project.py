@@ -29,7 +29,7 @@ from holdfast.restoring import arrived, restore
 from holdfast.restoring.arrived import Compaction, Piece
 from holdfast.setup.doctor import Finding
 from holdfast.text.plaintext import counted, one_line
-from holdfast.workflows.sync import ProjectView
+from holdfast.workflows.sync import ProjectView, way_on
 
 _LAST_RUNS = 50
 FIX = "holdfast doctor --fix"
@@ -140,7 +140,8 @@ def _workflow(view: ProjectView) -> Finding:
     choice = view.choice()
     if choice.chosen:
         return Finding("workflow", "good", f"{restore.in_brief(choice.chosen)}: {choice.why}")
-    return Finding("workflow", "note", "none to restore here", choice.why, "holdfast why")
+    fix = "holdfast why" if view.candidates else way_on(view)
+    return Finding("workflow", "note", "none to restore here", choice.why, fix)
 
 
 def _candidates(view: ProjectView) -> Iterator[Finding]:

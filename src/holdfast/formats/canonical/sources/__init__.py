@@ -55,6 +55,7 @@ class Declaration(NamedTuple):
     open_items: tuple[str, ...] = ()  # texts of the checkboxes that are still open
     open_lines: tuple[int, ...] = ()  # the numbers of the lines on which these stand
     boxes: int = 0  # all checkboxes, open or ticked
+    ticked: int = 0
     plan: str | None = None  # for CLAUDE.local.md: the plan that it points at
 
 

@@ -231,6 +231,7 @@ class _Plan:
             # Who moves a card of a board does not tick it.
             open_lines=tuple(line.number for line in still_open if not self.columns),
             boxes=sum(line.checked is not None for line in self.lines),
+            ticked=sum(line.checked is True for line in self.lines),
         )
 
     def _stated_next(self) -> str | None:
