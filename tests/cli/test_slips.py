@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import click
 import pytest
@@ -21,13 +22,21 @@ from holdfast.testing import Compactions, Project
         ("phase nxt", "No such command 'nxt'. Did you mean 'next'?"),
         ("unblok", "Did you mean 'unblock'?"),
         ("next", "several workflows are active: 'Beta', 'Alpha'"),
+        ("phase set 2 -s blocked", "Name one: holdfast phase set -w Beta 2 -s blocked"),
+        ("note 'it fails'", "Name one: holdfast note -w Beta 'it fails'"),
         ("finish", "Did you mean 'complete'?"),
         ("compact", "Did you mean 'simulate'?"),  # it suggested `complete`
         ("remind Tokens expire", "For one: holdfast remind 'Tokens expire'"),
         ("phase set two -w Alpha", "no phase is called 'two'\n  Give its number: 1 A, 2 B"),
         ("phase set 2.5 -w Alpha", "no phase is called '2.5'"),
-        ("phase set 9 -w Alpha", "there are phases 1 to 2\n  To have more phases: --total 9"),
-        ("phase next --total 1 -w Alpha", "there is one phase\n  To have more phases: --total 2"),
+        (
+            "phase set 9 -w Alpha",
+            "there are phases 1 to 2\n  To have more phases: `holdfast phase set 9 --total 9`",
+        ),
+        (
+            "phase next --total 1 -w Alpha",
+            "there is one phase\n  To have more phases: `holdfast phase set 2 --total 2`",
+        ),
         ("unfollow notes.md", "notes.md is not followed"),
         ("log --last many", "'many' is not a valid whole number."),
         ("start X --phases ,", "--phases has no names"),
@@ -45,7 +54,7 @@ def test_a_slip_gets_the_right_hint(typed: str, answer: str, holdfast_project: P
     holdfast_project.run("start", "Beta", "--phases", "A,B")
     holdfast_project.write("notes.md", "# Notes\n")
     before = holdfast_project.states()
-    done = holdfast_project.run(*typed.split(), check=False)
+    done = holdfast_project.run(*shlex.split(typed), check=False)
     assert done.returncode in {1, 2}
     assert answer in done.stderr
     assert holdfast_project.states() == before

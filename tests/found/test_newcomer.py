@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
@@ -260,3 +261,12 @@ def test_without_a_plan_nothing_named_the_way_on(command: str, holdfast_project:
     way_on = "Start one with `holdfast init --plan`, or `holdfast start NAME`"
     assert way_on in done.stdout + done.stderr
     assert "nothing: no workflow" not in done.stderr
+
+
+def test_a_tick_left_the_time_of_the_last_change(holdfast_project: Project) -> None:
+    """It changes the plan, and nothing else of the workflow."""
+    path = holdfast_project.write("PLAN.md", LIST)
+    os.utime(path, (time.time() - 7200,) * 2)
+    assert "2 hours ago" in holdfast_project.run("list").stdout
+    holdfast_project.run("done")
+    assert "just now" in holdfast_project.run("list").stdout

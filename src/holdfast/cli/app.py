@@ -174,10 +174,19 @@ def _refuse_a_guess(choice: Choice) -> None:
     if len(names) > 1:
         listed = ", ".join(repr(one_line(name, 80)) for name in names[:_MOST_NAMED])
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        command = f"{click.get_current_context().command_path} -w {shlex.quote(names[0])}"
+        command = shlex.join(_typed("-w", names[0]))
         raise IllegalMove(
-            f"several workflows are active: {listed}{more}", hint=f"Name one: {one_line(command)}"
+            f"several workflows are active: {listed}{more}",
+            hint=f"Name one: {one_line(command, 400)}",
         )
+
+
+def _typed(*more: str) -> list[str]:
+    """The command line, with *more* behind the name of the command."""
+    command = click.get_current_context().command_path.split()
+    end = len(command)
+    given = sys.argv[end:] if sys.argv[1:end] == command[1:] else []
+    return [*command, *more, *given]
 
 
 def _just_finished(view: ProjectView, among: Sequence[Workflow]) -> Workflow | None:

@@ -304,7 +304,8 @@ class Canonical(StateFormat[Merged, Merged, View]):
                 known = _merged(place, known._replace(state=after))
                 is_alone = before is not None and before.state.content() == known.state.content()
                 ticked = edit.as_record(place.root, alone=is_alone)
-                known = known._replace(state=known.state.with_bookkeeping(ticked=ticked))
+                said = known.state.with_bookkeeping(ticked=ticked, changed_at=clock.iso(place.now))
+                known = known._replace(state=said)
             known = found.replace(self._write(place, known))
         return known._replace(ticked=edit)
 

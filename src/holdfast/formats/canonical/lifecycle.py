@@ -224,15 +224,16 @@ def _to_phase(state: State, step: Step) -> State:
         number = _number_of(number, names)
     total = total if total is not None else was.total
     if number > total:
+        more = f"To have more phases: `holdfast phase set {number} --total {number}`"
         if goal is None and total == was.total:
             raise IllegalMove(
                 f"phase {was.current}/{was.total} is the last one",
                 hint="Tick what is done with `holdfast done`, and end the workflow with `holdfast complete`. "
-                f"To add phases: --total {number}",
+                + more,
             )
         raise IllegalMove(
             f"there is no phase {number} of {total}: {_phases_to(total)}",
-            hint=f"To have more phases: --total {number}",
+            hint=more,
         )
     moved = number != was.current
     name = called or (names.get(number, f"Phase {number}") if moved else was.name)
