@@ -79,7 +79,7 @@ def test_twenty_compactions_in_a_row(binary: Path, tmp_path: Path) -> None:
         session.close()
     for number, summary in enumerate(summaries(stand_in.requests), 1):
         note = additional_instructions(summary)
-        assert f"is in phase {number + 1} of {STEPS} (Stage {number + 1})" in note
+        assert f"is in phase {number + 1} of {STEPS}: Stage {number + 1}." in note
         assert "Keep word for word:" in note
     assert trouble(session.messages) == []
     assert session.stderr == ""
@@ -109,7 +109,7 @@ def arrived(place: Workplace, stand_in: StandIn, compaction: int = 1) -> None:
     """The first phase of the plan and all of its reading, and the note for the summariser."""
     told(first_after(stand_in.requests, compaction), place, phase=1, reminders=0)
     note = additional_instructions(summaries(stand_in.requests)[compaction - 1])
-    assert f"is in phase 1 of {STEPS} (Stage 1)" in note
+    assert f"is in phase 1 of {STEPS}: Stage 1." in note
 
 
 @pytest.fixture
