@@ -270,3 +270,33 @@ def test_a_tick_left_the_time_of_the_last_change(holdfast_project: Project) -> N
     assert "2 hours ago" in holdfast_project.run("list").stdout
     holdfast_project.run("done")
     assert "just now" in holdfast_project.run("list").stdout
+
+
+def test_a_finished_plan_was_to_be_begun(holdfast_project: Project) -> None:
+    """By a line that says that work on it is in progress."""
+    project = holdfast_project
+    project.write("PLAN.md", "# Shop\n\n- [x] Cart\n- [x] Pay\n")
+    for command in (["init"], ["why", "PLAN.md"]):
+        shown = project.run(*command).stdout
+        assert "all 2 boxes are done" in shown
+        assert "Status: In Progress" not in shown
+    project.run("follow", "PLAN.md")
+    project.run("complete")
+    shown = project.run("init").stdout
+    assert "its workflow has ended (completed on " in shown
+    assert "To take it up again: holdfast resume Shop" in shown
+
+
+def test_init_ended_with_nothing_to_do_where_a_plan_is_not_followed(
+    holdfast_project: Project,
+) -> None:
+    project = holdfast_project
+    project.write("PLAN.md", "# Shop\n\n- [ ] Cart\n- [ ] Pay\n")
+    project.run("init", "--yes")
+    shown = " ".join(project.run("init").stdout.split())
+    assert shown.endswith(
+        "PLAN.md is not protected yet: add a line `Status: In Progress`, or `holdfast follow PLAN.md`"
+    )
+    assert "Nothing to do" not in shown
+    project.run("follow", "PLAN.md")
+    assert project.run("init").stdout.endswith("Nothing to do: nothing was changed.\n")

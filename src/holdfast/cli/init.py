@@ -112,7 +112,9 @@ def init(
         changed = any(offer.state == "done" for offer in results.values())
         dump({"root": view.root, "plans": plans, "setup": facts, "changed": changed})
     else:
-        _conclude(offers, chosen, was_asked=asks)
+        is_offered = any(offer.name == "follow" for offer in offers)
+        waiting = "" if is_offered or view.choice().chosen else _unprotected(plans)
+        _conclude(offers, chosen, waiting, was_asked=asks)
     click.get_current_context().exit(any(offer.state == "wrong" for offer in offers))
 
 
@@ -264,20 +266,27 @@ def _question(offer: Offer) -> str:
     return clean(f"{offer.what[0].upper()}{offer.what[1:]}?\n  {offer.path}")
 
 
-def _conclude(offers: Sequence[Offer], chosen: Sequence[Offer], *, was_asked: bool) -> None:
+def _unprotected(plans: Sequence[dict[str, Any]]) -> str:
+    """Says of the first plan that is not followed yet what to do about that."""
+    found = (plan for plan in plans if plan["verdict"] in {"candidate", "unbegun"})
+    waiting = next((plan for plan in found if plan["change"]), None)
+    return f"{waiting['file']} is not protected yet: {waiting['change']}" if waiting else ""
+
+
+def _conclude(
+    offers: Sequence[Offer], chosen: Sequence[Offer], waiting: str, *, was_asked: bool
+) -> None:
     left = [offer for offer in offers if offer.state == "open"]
     if any(offer.state == "wrong" for offer in offers):
         say_aside("repair what is wrong, and run the command again")
     done = {offer.name for offer in offers if offer.state == "done"}
     if "hooks" in done.intersection(offer.name for offer in chosen):
         tell_what_comes_next(CLAUDE)
-    if chosen:
-        return
-    say()
-    if not left:
-        put("Nothing to do: nothing was changed.")
-        return
-    put("Nothing was changed.")
-    if not was_asked:
+    if not chosen:
+        say()
+        put("Nothing was changed." if left or waiting else "Nothing to do: nothing was changed.")
+    if left and not (chosen or was_asked):
         put("To do all of it: holdfast init --yes")
         put(f"To do one of them: holdfast init --yes --only {left[0].name}")
+    if waiting:
+        put(one_line(waiting))

@@ -58,13 +58,16 @@ def explain(place: Place, path: str, *, is_kept: bool) -> dict[str, Any]:
     source = files.look_at(store, path)
     verdict, said, change = _verdict(source)
     why = source.candidate.why if source.candidate else source.reason
-    if said and not is_kept and verdict in {"active", "candidate"}:
+    if said and not is_kept and verdict in {"active", "candidate", "unbegun"}:
         group = matching.group([said])[0]
         rests = matching.resting(store, ledger.load(store), group, place.checkout)
         if rests:
             stone, verdict = rests[0], "ended"
             why = f"{stone.how} on {stone.at[:10]}"
             change = shlex.join(["holdfast", "resume", stone.name])
+    if verdict == "unbegun" and said and said.ticked == said.boxes > 0:
+        boxes = "the only box is" if said.boxes == 1 else f"all {said.boxes} boxes are"
+        why, change = f"{boxes} done", ""
     try:
         data = store.read(store.root / path)[0]
     except StateUnreadable:  # the reason is in the source
