@@ -1,4 +1,4 @@
-"""Draw the README's picture: commands that are really run, on a terminal, in a throw-away project.
+"""Draw the README's picture: commands that are really run, on a terminal, on the README's sample of a plan.
 
 `make picture` writes docs/picture.svg. What differs from run to run (times, paths) is made the same,
 so that the picture only changes when the commands say something else.
@@ -19,18 +19,7 @@ from typing import NamedTuple
 
 PICTURE = Path(__file__).with_name("picture.svg")
 COLUMNS = 80
-LOCAL = """\
-# Current Workflow State
-
-Workflow: Page Orchestration
-Phase: 4/10 - SEO Generation
-
-@CLAUDE/PageOrchestration.md
-
-## Key Reminders
-- Never skip the sitemap
-"""
-GUIDE = "# Page orchestration\n\nEvery page has one title and one description.\n"
+README = Path(__file__).parent.with_name("README.md")
 COMMANDS = ["holdfast simulate", "holdfast status"]
 
 LINE, CHARACTER, MARGIN, SIZE = 18, 8.4, 16, 14
@@ -174,9 +163,11 @@ def picture() -> str:
     """The picture as it is now."""
     with tempfile.TemporaryDirectory(prefix="holdfast-picture-") as folder:
         project, home = Path(folder) / "site", Path(folder) / "home"
-        (project / "CLAUDE").mkdir(parents=True)
-        (project / "CLAUDE.local.md").write_text(LOCAL, encoding="utf-8")
-        (project / "CLAUDE" / "PageOrchestration.md").write_text(GUIDE, encoding="utf-8")
+        project.mkdir()
+        sample = (
+            README.read_text(encoding="utf-8").partition("```markdown\n")[2].partition("```")[0]
+        )
+        (project / "PLAN.md").write_text(sample, encoding="utf-8")
         return drawn(steady(run(project, home), project))
 
 
