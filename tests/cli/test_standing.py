@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mounts
+from gatedwork import killed_at_rename
 from holdfast.testing import Compactions, Project
 from measured import measured
 
@@ -323,7 +325,35 @@ runpy.run_module("holdfast", run_name="__main__")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "was changed by another process just now" in refused.stderr
     assert path.read_text("utf-8") == edited
-    assert gated.state()["phase"] == state["phase"]
+    assert gated.state() == state
+
+
+# Before the plan, between it and the state, and after both.
+@pytest.mark.parametrize("rename", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("command", "ticks"), [(["done"], "1 tick"), (["phase", "next", "--tick"], "2 ticks")]
+)
+def test_undo_did_not_know_the_ticks_of_a_command_that_was_killed(
+    command: list[str], ticks: str, rename: int, gated: Project
+) -> None:
+    """And the work was in a phase whose boxes were all ticked."""
+    path = _plan(gated)
+    path.write_text(path.read_text("utf-8").replace("- [ ] b", "- [ ] b\n- [ ] b2"), "utf-8")
+    gated.run("context", "port=81")
+    before, phase = path.read_bytes(), gated.state()["phase"]
+    assert killed_at_rename(gated, rename, *command) == -signal.SIGKILL
+    assert f"PLAN.md: {ticks} taken back\n" in gated.run("undo").stdout
+    assert (path.read_bytes(), gated.state()["phase"]) == (before, phase)
+
+
+def test_ticks_of_a_killed_command_overwrite_no_later_plan(gated: Project) -> None:
+    path = _plan(gated)
+    assert killed_at_rename(gated, 3, "phase", "next", "--tick") == -signal.SIGKILL
+    edited = f"{path.read_text('utf-8')}\nA remark.\n"
+    path.write_text(edited, "utf-8")
+    assert "PLAN.md was changed since, so its boxes stay as they are" in gated.run("undo").stdout
+    assert path.read_text("utf-8") == edited
+    assert gated.state()["phase"]["current"] == 1
 
 
 @pytest.mark.parametrize("command", [["done"], ["phase", "next", "--tick"]], ids=" ".join)

@@ -103,7 +103,8 @@ class Trials:
                 assert there.startswith(before or b""), f"{name} lost something"
             else:
                 raise AssertionError(f"{name} is neither the old nor the new one: {there[:200]!r}")
-        assert torn(self.arena.records()) == []
+        found = torn(self.arena.records())
+        assert found == [], found
 
     def _goes_on(self) -> None:
         """The next hook saves, the same command does what is left to do, and a restore has all of it."""

@@ -83,6 +83,10 @@ _CANONICAL: list[Step] = [
     ["phase", "next"],
 ]
 _DECLARED: list[Step] = [_GUIDE, _declared("1/3 - Design"), PRE_COMPACT, COMPACTED]
+_PLANNED: list[Step] = [
+    _file("PLAN.md", _PLAN.replace("\n", "\nStatus: In Progress\n", 1)),
+    PRE_COMPACT,
+]
 _SKILL: list[Step] = [
     ["skill", "start", "dev", FEATURE, "-t", "Add login", "-t", "Add logout"],
     *_words("skill phase complete", "skill phase complete"),
@@ -121,6 +125,8 @@ WORKS: dict[str, list[Work]] = {
         Work("phase next", ["phase", "next"], _CANONICAL),
         Work("complete", ["complete"], _CANONICAL),
         Work("undo", ["undo"], _CANONICAL),
+        Work("done", ["done"], _PLANNED),
+        Work("next --tick", ["next", "--tick"], _PLANNED),
         Work("first save", PRE_COMPACT, [_GUIDE, _declared("1/3 - Design")]),
         Work("save", PRE_COMPACT, [*_DECLARED, _declared("2/3 - Build", "New")]),
         Work("save at a start", COMPACTED, [*_DECLARED, _declared("2/3 - Build", "New")]),

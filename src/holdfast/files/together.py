@@ -16,7 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.errors import HoldfastError, StateOutOfReach, StateUnreadable, StateUnwritable
+from holdfast.errors import (
+    HoldfastError,
+    StateChanged,
+    StateOutOfReach,
+    StateUnreadable,
+    StateUnwritable,
+)
 from holdfast.files.fingerprints import digest
 from holdfast.files.ownjson import refuse_newer, stamped
 from holdfast.files.regular import read_file, read_json
@@ -30,14 +36,19 @@ class Change(NamedTuple):
 
     path: Path
     data: bytes | None
+    expected: bytes | None = None  # what it has to hold until then
 
 
 def write(store: Store, name: str, changes: Sequence[Change]) -> None:
     """Make all *changes*, in their order, or none; to be called inside the lock.
 
-    Before it, what is unfinished under *name* has to be finished.
+    Before it, what is unfinished under *name* has to be finished. StateChanged where a file does not
+    hold what is expected.
     """
     befores = [_content(change.path) for change in changes]
+    for change, before in zip(changes, befores, strict=True):
+        if change.expected not in {None, before}:
+            raise StateChanged(change.path)
     note = _note(store, name)
     entries = [
         {
@@ -45,7 +56,7 @@ def write(store: Store, name: str, changes: Sequence[Change]) -> None:
             "before": _digest(before),
             "after": None if data is None else data.decode("utf-8", "surrogateescape"),
         }
-        for (path, data), before in zip(changes, befores, strict=True)
+        for (path, data, _), before in zip(changes, befores, strict=True)
     ]
     noted = json.dumps(stamped({"changes": entries})).encode()
     if len(noted) > _LARGEST:  # nobody could bring it to its end
@@ -57,8 +68,8 @@ def write(store: Store, name: str, changes: Sequence[Change]) -> None:
     except HoldfastError:
         # Where that fails as well, the note stays, and the next one goes on with it.
         pairs = zip(changes, befores, strict=True)
-        undone = (Change(change.path, before) for change, before in pairs)
-        _make(store, [change for change in undone if _content(change.path) != change.data])
+        made = [pair for pair in pairs if _content(pair[0].path) == pair[0].data]
+        _make(store, [Change(change.path, before, change.data) for change, before in made])
         store.remove(note)
         raise
     store.remove(note)
@@ -133,11 +144,11 @@ def _entries(
 
 def _make(store: Store, changes: Sequence[Change]) -> None:
     """Make the *changes* in their order; they are on the disk before their note is removed."""
-    for path, data in changes:
+    for path, data, expected in changes:
         if data is None:
             store.remove(path)
         else:
-            store.write(path, data)
+            store.write(path, data, expected=expected)
     store.flush()
 
 

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 from holdfast import clock
 from holdfast.config.settings import PLANS
-from holdfast.errors import IllegalMove, StateUnreadable, StateUnwritable
+from holdfast.errors import IllegalMove, StateUnreadable
 from holdfast.files import git, ownjson
 from holdfast.files.fingerprints import digest
 from holdfast.files.inputs import MOST, Search
 from holdfast.files.regular import decode_json
 from holdfast.files.store import Store
+from holdfast.files.together import Change
 from holdfast.formats.canonical.model import (
     State,
     TickedBoxes,
@@ -272,16 +273,15 @@ class Edit(NamedTuple):
     after: bytes
     boxes: tuple[str, ...] = ()  # of a plan, which it ticks
 
-    def write(self, store: Store) -> None:
-        """Write it; HoldfastError where it is a link, cannot be written or was changed meanwhile."""
-        path = store.relative(self.path)
-        hint = f"Nothing was changed. Edit {path} by hand."
+    def change(self, store: Store) -> Change:
+        """It as a part of a change of several files; IllegalMove where it would write through a link."""
         if self.path.is_symlink():
-            raise IllegalMove(f"{path} is a link, and is not changed", hint=hint)
-        try:
-            store.write(self.path, self.after, expected=self.before)
-        except StateUnwritable as error:
-            raise IllegalMove(error.cause, hint=hint) from error
+            path = store.relative(self.path)
+            raise IllegalMove(
+                f"{path} is a link, and is not changed",
+                hint=f"Nothing was changed. Edit {path} by hand.",
+            )
+        return Change(self.path, self.after, self.before)
 
     @property
     def lines(self) -> list[int]:

@@ -19,13 +19,15 @@ from holdfast.errors import (
     NoSuchWorkflow,
     StateChanged,
     StateOutOfReach,
+    StateUnwritable,
 )
 from holdfast.files import ownjson
 from holdfast.files.regular import decode_json
 from holdfast.files.store import Store
+from holdfast.files.together import Change
 from holdfast.formats.canonical import files, matching
 from holdfast.formats.canonical import view as views
-from holdfast.formats.canonical.files import StateFile
+from holdfast.formats.canonical.files import Edit, StateFile
 from holdfast.formats.canonical.merge import merge
 from holdfast.formats.canonical.model import TIME, State, has_shape, names_of
 from holdfast.formats.canonical.sources import PlanPhase
@@ -243,8 +245,8 @@ class Canonical(StateFormat[Merged, Merged, View]):
             place.store.forget(place.root / path)
         ledger.save(place.store, entries)
 
-    def _write(self, place: Place, known: Merged) -> Merged:
-        """Have the file of *known* say its state, inside the lock; what has become of it."""
+    def _write(self, place: Place, known: Merged, *others: Change) -> Merged:
+        """Have the file of *known* say its state, and make *others* with it; what has become of it."""
         store, state, file = place.store, known.state, known.file
         refuse_newer(file, known.absorbed)
         if file is None:
@@ -255,12 +257,17 @@ class Canonical(StateFormat[Merged, Merged, View]):
         if not (file and file.raw == state.encode()):  # `saved_by` alone causes no write
             saved_at = clock.iso(place.now)
             state = state.with_bookkeeping(saved_at=saved_at, saved_by=place.saver or None)
-        written = self.write(place, path, state, file)
+        written = self.write(place, path, state, file, *others)
         if known.absorbed:
             retire(place, known.absorbed)
         return known._replace(state=written.state, file=written, absorbed=None)
 
     # Changing.
+
+    def owns(self, path: str) -> bool:
+        return path.endswith(".md") or (
+            path.startswith(f"{files.FOLDER}/") and self.lies_there(Path(path))
+        )
 
     def subject(self, entry: Merged) -> Merged:
         return entry
@@ -282,30 +289,18 @@ class Canonical(StateFormat[Merged, Merged, View]):
         """Merge what was changed just now with the declarations and write it, also to CLAUDE.local.md."""
         from holdfast.formats.canonical import writeback  # noqa: PLC0415  # no hook changes anything
 
-        edit = state.ticked
-        if edit:  # first: where the plan cannot be written, nothing is
-            edit.write(place.store)
+        edit, known = state.ticked, _merged(place, state)
+        if edit:
+            known = _with_ticks(place, writeback.with_edited_plan(place, known, edit), edit, before)
         try:
-            written = self._write(place, _merged(place, state))
-        except HoldfastError:
-            if edit:
-                edit._replace(before=edit.after, after=edit.before).write(place.store)
-            raise
+            known = self._write(place, known, *([edit.change(place.store)] if edit else []))
+        except StateUnwritable as error:
+            raise IllegalMove(error.cause, hint="Nothing was changed.") from error
         if not state.noted:
-            writeback.local(place, written)
+            writeback.local(place, known)
         found = self.look(place)
-        known = found.find(state.key) or written
-        if known.due:  # what we wrote to the markdown is noted as no change
-            if edit:  # and ticks are no step of their own
-                there, now = written.state.phase, known.state.phase
-                stays = {"current": there.current, "name": there.name, "status": there.status}
-                phase = now.model_copy(update={**stays, "total": max(now.total, there.current)})
-                after = known.state.model_copy(update={"phase": phase})
-                known = _merged(place, known._replace(state=after))
-                is_alone = before is not None and before.state.content() == known.state.content()
-                ticked = edit.as_record(place.root, alone=is_alone)
-                said = known.state.with_bookkeeping(ticked=ticked, changed_at=clock.iso(place.now))
-                known = known._replace(state=said)
+        known = found.find(state.key) or known
+        if known.due:  # what we wrote to CLAUDE.local.md is noted as no change
             known = found.replace(self._write(place, known))
         return known._replace(ticked=edit)
 
@@ -385,6 +380,18 @@ def _content(data: Any) -> dict[str, Any]:
 def _merged(place: Place, known: Merged) -> Merged:
     now = StateFile(known.path, b"", place.now.timestamp(), known.state)
     return known._replace(state=merge(place, now, known.group, known.key))
+
+
+def _with_ticks(place: Place, known: Merged, edit: Edit, before: Merged | None) -> Merged:
+    """*known* once its plan has changed by *edit*, which is no step of its own and can be undone."""
+    there, now = known.state.phase, _merged(place, known).state
+    stays = {"current": there.current, "name": there.name, "status": there.status}
+    phase = now.phase.model_copy(update={**stays, "total": max(now.phase.total, there.current)})
+    known = _merged(place, known._replace(state=now.model_copy(update={"phase": phase})))
+    is_alone = before is not None and before.state.content() == known.state.content()
+    ticked = edit.as_record(place.root, alone=is_alone)
+    said = known.state.with_bookkeeping(ticked=ticked, changed_at=clock.iso(place.now))
+    return known._replace(state=said)
 
 
 def refuse_newer(*files_of_one: StateFile | None) -> None:

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from holdfast.errors import IllegalMove, StateChanged, StateUnreadable
+from holdfast.errors import StateChanged, StateOutOfReach, StateUnreadable, StateUnwritable
 from holdfast.files.fingerprints import digest
 from holdfast.formats.canonical.files import LOCAL, Edit
 from holdfast.formats.canonical.model import State, TickedBoxes
-from holdfast.formats.canonical.sources import Declaration, PhaseMark, PlanPhase
+from holdfast.formats.canonical.sources import Declaration, Looked, PhaseMark, PlanPhase
 from holdfast.formats.canonical.sources.claude_local import read_local
 from holdfast.formats.canonical.sources.plan import read_plan
 from holdfast.formats.canonical.view import Merged
@@ -48,11 +48,11 @@ def local(place: Place, known: Merged) -> None:
         tried = islice(_versions(text, before, known.state), _MOST_TRIED)
         return next((new for new in tried if _says_only(read(new), before, known.state)), None)
 
-    if edit := _edit(place, LOCAL, edited):
-        with contextlib.suppress(
-            IllegalMove, StateChanged
-        ):  # the guidance says that it says otherwise
-            edit.write(place.store)
+    # Where that fails, the guidance says that it says otherwise.
+    with contextlib.suppress(StateOutOfReach, StateUnwritable, StateChanged):
+        edit = _edit(place, LOCAL, edited)
+        if edit and not edit.path.is_symlink():
+            place.store.write(edit.path, edit.after, expected=edit.before)
 
 
 def _agrees(said: Declaration, state: State) -> bool:
@@ -147,10 +147,24 @@ def turned_back(place: Place, boxes: TickedBoxes) -> Edit | None:
     return _edit(place, boxes.path, edited)
 
 
+def with_edited_plan(place: Place, known: Merged, edit: Edit) -> Merged:
+    """*known* as its plan declares it once *edit* is written, if it still does."""
+    path = place.store.relative(edit.path)
+    said = _declared(read_plan(edit.after, path=path, mtime=place.now.timestamp()))
+    if known.group is None or said is None:
+        return known
+    declarations = [said if one.path == path else one for one in known.declarations]
+    return known._replace(group=known.group._replace(declarations=declarations))
+
+
+def _declared(said: Looked) -> Declaration | None:
+    suggested = said.candidate.declaration if said.candidate else said.unbegun
+    return said.declaration or suggested
+
+
 def _phases(plan: bytes) -> dict[int, PlanPhase]:
     said = read_plan(plan, path="PLAN.md", mtime=0.0)
-    suggested = said.candidate.declaration if said.candidate else said.unbegun
-    declared = said.declaration or said.closed or suggested
+    declared = _declared(said) or said.closed
     if declared is None:
         return {}
     # Without phases, the whole plan is what stands as phase 1 of 1.
@@ -179,6 +193,8 @@ def _edit(place: Place, path: str, edited: Callable[[str], str | None]) -> Edit 
     try:
         data, _ = place.store.read(file)
         new = edited(data.decode())
+    except StateOutOfReach:
+        raise
     except (StateUnreadable, UnicodeDecodeError):
         return None
     return None if new is None else Edit(file, data, new.encode())

@@ -45,6 +45,7 @@ from holdfast.errors import (
 from holdfast.files import together
 from holdfast.files.regular import decode_json
 from holdfast.files.store import COMMAND_WAIT, LARGEST, Store
+from holdfast.files.together import Change
 from holdfast.formats import signs
 from holdfast.formats.engine import loading
 from holdfast.formats.engine.document import (
@@ -452,16 +453,24 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         return entry
 
     def write(
-        self, place: Place, path: Path, state: Document, before: LoadedFile[Any] | None = None
+        self,
+        place: Place,
+        path: Path,
+        state: Document,
+        before: LoadedFile[Any] | None = None,
+        *others: Change,
     ) -> Any:
-        """The file at *path* with *state* in the place of *before*, and a copy of it."""
+        """The file at *path* with *state* in the place of *before*, and *others* with it; and a copy of it."""
         written, there = self.written(place, path, state), None
         if before and before.broken:
             self.set_aside(place, path)
         elif before:
             there = before.raw  # somebody may write without our lock
         previous = self.previous(place.store, before, written.state) if before else None
-        place.store.write(path, written.raw, expected=there)
+        if others:
+            together.write(place.store, self.name, [*others, Change(path, written.raw, there)])
+        else:
+            place.store.write(path, written.raw, expected=there)
         place.store.keep(path, self.copy_of(written), previous)
         return written
 

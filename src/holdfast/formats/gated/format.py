@@ -211,7 +211,7 @@ class Gated(StateFormat[Content, Feature, Found[Feature]]):
         """
         store, folder = place.store, path.parent
         changes = [*others, *_changes(before or files.read(store, folder), state)]
-        previous = {path: _bytes(path) for path, _ in changes}
+        previous = {path: _bytes(path) for path, *_ in changes}
         for file in before.loaded if before else ():
             if previous.get(file.path, file.raw) not in {file.raw, None}:
                 raise HoldfastError(
@@ -219,10 +219,10 @@ class Gated(StateFormat[Content, Feature, Found[Feature]]):
                     hint="Nothing was changed. Run the command again.",
                 )
         together.write(store, files.NAME, changes)
-        for path, data in changes:
+        for path, data, *_ in changes:
             if data is not None and path in files.state_paths(folder):
                 store.keep(path, data, previous[path])
-        changed = next((path for path, data in changes if _bytes(path) != data), None)
+        changed = next((path for path, data, *_ in changes if _bytes(path) != data), None)
         if changed:
             raise HoldfastError(
                 f"{store.relative(changed)} was changed by somebody else while it was written",
