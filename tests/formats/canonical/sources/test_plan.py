@@ -97,6 +97,7 @@ def test_a_whole_plan() -> None:
             open_items=("Login form", "Logout", "Gate: unit tests pass", "Integration tests"),
             open_lines=(11, 12, 13, 20),
             boxes=7,
+            ticked=3,
         ),
         "In Progress on line 1, phases as headings",
     )
