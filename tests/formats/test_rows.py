@@ -144,7 +144,7 @@ def test_copies_are_kept_of_what_changed_and_those_that_got_lost_are_made_anew(
     remember(many, state_dir)
     copies = store.copies(path)
     assert copies
-    assert '"Aa"' in copies.good
+    assert b'"Aa"' in copies.good
     assert store.copies(lost)
 
 
@@ -161,7 +161,7 @@ def test_the_copy_of_a_pipeline_follows_it_to_its_end(many: Project, tmp_path: P
     remember(many, state_dir)
     copies = Store(many.root).copies(path)
     assert copies
-    assert '"status": "completed"' in copies.good
+    assert b'"status": "completed"' in copies.good
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"[]", b'{"rows": []}', b'{"rows": 1, "by": "9"}'])

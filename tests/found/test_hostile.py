@@ -165,6 +165,23 @@ def test_a_copy_that_came_with_a_clone_stops_nothing(
     assert "W" in compaction_cycle().guidance
 
 
+@pytest.mark.parametrize("field", ["good", "previous"])
+def test_a_copy_with_half_a_character_stops_nothing(
+    field: str, holdfast_project: Project, compaction_cycle: Compactions
+) -> None:
+    """A lone surrogate can be written in JSON, and the save that met it failed."""
+    holdfast_project.declare("Work", phase="1/3 - A")
+    compaction_cycle()
+    (copy,) = (holdfast_project.root / ".claude/holdfast/copies").iterdir()
+    record = json.loads(copy.read_text("utf-8"))
+    copy.write_text(json.dumps({**record, field: "\ud800"}), encoding="ascii")
+    # What the state says stays, and only our notes of the markdown change.
+    holdfast_project.declare("Work", phase="1/3 - A", status="in progress")
+    saved_at = holdfast_project.state()["holdfast"]["saved_at"]
+    assert compaction_cycle().message.startswith("✅")
+    assert holdfast_project.state()["holdfast"]["saved_at"] > saved_at
+
+
 @pytest.mark.parametrize("cwd", ["\0", "a\0b", "\ud800", ""])
 def test_a_cwd_that_is_no_path_is_as_good_as_none(
     cwd: str, holdfast_project: Project, compaction_cycle: Compactions

@@ -86,6 +86,18 @@ def test_a_type_that_is_no_name_leads_nowhere(holdfast_project: Project) -> None
     assert folder.exists()
 
 
+def test_a_type_longer_than_any_path_is_unknown(holdfast_project: Project) -> None:
+    """Its definition was looked for, which ended in a traceback."""
+    kind = "g" * 5000
+    state = {**STATES[GENERATION], "workflow_type": kind}
+    path = holdfast_project.write("workspace/workflow-state/x.json", json.dumps(state))
+    assert (
+        "workflow_type: expected" in holdfast_project.run("inspect", str(path), check=False).stdout
+    )
+    refused = holdfast_project.run("pipeline", "start", kind, check=False)
+    assert "there is no workflow definition" in refused.stderr
+
+
 def test_a_number_below_nothing_is_no_progress(holdfast_project: Project) -> None:
     """A step with a negative number made the progress negative."""
     change(

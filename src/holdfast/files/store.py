@@ -118,8 +118,8 @@ class Copies(NamedTuple):
     """What we last wrote to a state file, and what was there before its content last changed."""
 
     path: str  # relative to the root, with forward slashes
-    good: str
-    previous: str | None
+    good: bytes
+    previous: bytes | None
     mtime: float = 0.0  # when the copy was made
 
 
@@ -293,7 +293,11 @@ class Store:
             return None
         match record:
             case {"path": str(where), "good": str(good), "previous": str() | None as previous}:
-                return Copies(where, good, previous, mtime)
+                with contextlib.suppress(
+                    UnicodeEncodeError
+                ):  # a lone surrogate, which is no copy of ours
+                    before = None if previous is None else previous.encode()
+                    return Copies(where, good.encode(), before, mtime)
         return None
 
     def copies(self, path: Path) -> Copies | None:

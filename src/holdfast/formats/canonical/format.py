@@ -224,8 +224,8 @@ class Canonical(StateFormat[Merged, Merged, View]):
             return file.raw
         good = self.kind.good_copy(copies)
         if copies and good and good.content() != state.content():
-            return copies.good.encode()  # edited by hand since our last write
-        return copies.previous.encode() if copies and copies.previous is not None else None
+            return copies.good  # edited by hand since our last write
+        return copies.previous if copies else None
 
     def copy_of(self, file: LoadedFile[Any]) -> bytes:
         """As it was read: what is missing or odd later is taken from there."""

@@ -400,7 +400,7 @@ def undo(place: Place, key: str) -> tuple[Merged, str]:
         copies = place.store.copies(known.file.path) if known.file else None
         if copies is None or copies.previous is None:
             raise IllegalMove(f"there is no earlier state of {known.name!r}")
-        data = decode_json(copies.previous.encode())
+        data = decode_json(copies.previous)
         if not isinstance(data, dict):
             raise IllegalMove(f"the earlier state of {known.name!r} cannot be read")
         previous = State.of_json(data, lambda: known.state)

@@ -341,7 +341,7 @@ def gone(store: Store) -> Iterator[tuple[str, State]]:
         if store.inputs.leads_somewhere(store.root / copies.path):
             continue
         try:
-            yield copies.path, KIND.parse(copies.good.encode())
+            yield copies.path, KIND.parse(copies.good)
         except ValueError:
             continue
 

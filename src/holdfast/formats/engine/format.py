@@ -232,7 +232,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         what = self.overtaken(later, state) if later else ""
         if not what or not copies:
             return ""
-        kept = store.relative(store.archive(path.name, place.stamp, copies.good.encode()))
+        kept = store.relative(store.archive(path.name, place.stamp, copies.good))
         command = self.restored_with.format(
             kept=shlex.quote(kept), path=shlex.quote(store.relative(path))
         )
@@ -257,7 +257,7 @@ class StateFormat(Looking[E, F], Generic[S, E, F]):
         if after:
             return file.raw
         before = store.copies(file.path)
-        return before.good.encode() if before else None
+        return before.good if before else None
 
     def copy_of(self, file: LoadedFile[Any]) -> bytes:
         """What is kept as a copy of *file*."""

@@ -196,7 +196,7 @@ class FileKind(Generic[D, K]):
         good = self.good_copy(copies)
         if copies is None or good is None or (data and not self._is_of_run(data, good)):
             return Unusable(path, problems[0], "broken" if broken else "wrong")
-        return self.loaded(path, copies.good.encode(), copies.mtime, good, problems, broken)
+        return self.loaded(path, copies.good, copies.mtime, good, problems, broken)
 
     def _is_of_run(self, data: object, good: D) -> bool:
         """Whether *data*, which cannot be used as it stands, is of the run that *good* is of."""
@@ -209,7 +209,7 @@ class FileKind(Generic[D, K]):
     def good_copy(self, copies: Copies | None) -> D | None:
         """The state in *copies*, if there is one."""
         try:
-            return self.parse(copies.good.encode()) if copies else None
+            return self.parse(copies.good) if copies else None
         except ValueError:
             return None
 

@@ -5,6 +5,7 @@ A definition is data; nothing in it is ever run.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import cache, cached_property
@@ -146,7 +147,7 @@ def defined(store: Store, name: str) -> Definition:
     if _SLUG.fullmatch(name):
         for ending in ENDINGS:
             path = store.root / FOLDER / f"{name}{ending}"
-            if path.is_file() and store.holds(path):
+            if os.path.isfile(path) and store.holds(path):
                 return read(path)
     there = ", ".join([*BUILT_IN, *sorted({path.stem for path in paths(store.root)})])
     raise NoSuchWorkflow(

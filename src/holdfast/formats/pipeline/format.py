@@ -261,7 +261,7 @@ def _of_type(path: Path, data: dict[str, Any]) -> Iterator[str]:
     if kind in BUILT_IN or (isinstance(section, dict) and section.get("definition")):
         return
     places = (parent / FOLDER / f"{kind}{ending}" for parent in path.parents for ending in ENDINGS)
-    if not any(place.is_file() for place in places):
+    if not any(map(os.path.isfile, places)):
         yield f"workflow_type: expected {_REQUIRED['workflow_type']}, found {quoted(kind)}"
 
 
