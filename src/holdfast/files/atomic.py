@@ -42,7 +42,7 @@ def replace_file(
 ) -> None:
     """Write *data* beside *path*, or in *staging*, flush it, and *rename* it over *path*.
 
-    Without a *mode*, the file gets what the umask leaves: the system knows it, and asking for it would change it for all threads.
+    Without a *mode*, the file gets what the umask leaves. The system applies it; to ask for it is to change it for all threads.
     A power cut may leave what was there before, which is whole as well, until the folder is flushed.
     """
     temporary = os.path.join(staging or os.path.dirname(path), f"{_SCRAP}{own_name()}")
@@ -52,9 +52,8 @@ def replace_file(
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
-            if mode is not None and hasattr(
-                os, "fchmod"
-            ):  # elsewhere who may read is inherited from the folder
+            # Where there is no fchmod, who may read is inherited from the folder.
+            if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
         patiently(lambda: (rename or os.replace)(temporary, path))

@@ -293,9 +293,8 @@ class Store:
             return None
         match record:
             case {"path": str(where), "good": str(good), "previous": str() | None as previous}:
-                with contextlib.suppress(
-                    UnicodeEncodeError
-                ):  # a lone surrogate, which is no copy of ours
+                # A lone surrogate is in no copy that we have written.
+                with contextlib.suppress(UnicodeEncodeError):
                     before = None if previous is None else previous.encode()
                     return Copies(where, good.encode(), before, mtime)
         return None
